@@ -25,7 +25,7 @@ gateway: setup  ## the gateway's program, beside the gamelane command
 	cargo build --release --quiet -p gamelane-gateway
 	install -m 755 "$${CARGO_TARGET_DIR:-target}/release/gamelane-gateway" .venv/bin/
 
-tools: setup  ## the programs behind gamelane impair and gamelane traffic, beside the gamelane command
+tools: setup  ## the programs behind gamelane impair, traffic, serve and measure, beside the gamelane command
 	cargo build --release --quiet -p gamelane-impair -p gamelane-generator
 	install -m 755 "$${CARGO_TARGET_DIR:-target}/release/gamelane-impair" .venv/bin/
 	install -m 755 "$${CARGO_TARGET_DIR:-target}/release/gamelane-traffic" .venv/bin/

@@ -59,18 +59,19 @@ def write(folder: Path, line: Known) -> Path:
 
 def measured(line: Known) -> Link:
     """Estimate a line that was measured in the simulator."""
-    found = bottleneck.link(*_records(line), SPANS)
+    found = bottleneck.link(*records_of(line), SPANS)
     assert found is not None
     return found
 
 
 def phases(line: Known) -> list[Phase]:
     """Return the figures of a measurement in the simulator."""
-    return lines.phases(*_records(line), SPANS)
+    return lines.phases(*records_of(line), SPANS)
 
 
 @cache
-def _records(line: Known) -> tuple[Records, Records]:
+def records_of(line: Known) -> tuple[Records, Records]:
+    """Return the records of the client and of the server."""
     rates = ", ".join(f'{way} = "{1e3 * mbps:.0f}kbit"' for way, mbps in (("up", line.up), ("down", line.down)) if mbps)
     fifos = ((way, limit) for way, limit in (("up", line.buffer_up), ("down", line.buffer_down)))
     gateway = ", ".join(f'{way} = {{ queue = "fifo", limit = "{limit}" }}' for way, limit in fifos)

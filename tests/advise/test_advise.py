@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gamelane.advise import household, promised
-from gamelane.advise.measured import read
-from tests.advise.lines import SLOW_DSL, SPANS, Known, write
+from gamelane.advise import advice, household, promised, settings
+from gamelane.advise.measured import Measured, Plan, read
+from gamelane.catalogue import INTERACTIVE
+from gamelane.report.advise import measuring
+from gamelane.tune.parameters import QUEUE
+from tests.advise.lines import PLAN, SLOW_DSL, SPANS, Known, measured, write
 from tests.cli.command import gamelane
 
 
@@ -60,25 +65,108 @@ def test_the_folder_has_the_line_the_policy_and_a_page(dsl: Path) -> None:
     policy = (folder / "gateway.toml").read_text()
     assert "load-" not in policy
     assert "shape" in policy
+    assert "of the round trip, the 5th to the 95th percentile" in (folder / "report.html").read_text()
     found = promised.read(dsl)
     assert found is not None
     assert [phase.name for phase in found.expected] == ["idle", "up", "down", "both"]
 
 
 def test_a_household_gets_figures_of_its_own_flows(dsl: Path) -> None:
+    """Its tables fit a terminal of 80 columns. A terminal wraps the sentences above them."""
     done = gamelane("advise", dsl, "--with", "household", "--trials", "4", "--repeat", "1", "-j", "2", "-q")
     assert done.returncode == 0, done.stderr
     assert "quake3" in done.stdout
     assert "upload" in done.stdout
-    assert max(map(len, done.stdout.partition("\n\n#")[0].splitlines()[1:])) <= 120
+    tables = done.stdout.partition("WAN=")[0].partition(" RTT p50")[2].splitlines()
+    assert "flow" in "".join(tables)
+    assert max(map(len, tables)) <= 80
+
+
+@pytest.mark.parametrize("queue", settings.QUEUES)
+def test_each_queue_has_a_policy(tmp_path: Path, queue: str) -> None:
+    """Queue `priority` needs a flow that waits, and the measured game and call are none."""
+    link = measured(SLOW_DSL)
+    games = {settings.PRIORITY: '["game", "call"]'} if queue == "priority" else {}
+    policy = advice.policy(None, link, tmp_path, {QUEUE: queue, **games})
+    assert f'queue = "{queue}"' in policy.to_toml()
+    assert {flow["name"] for flow in policy.flows() if flow["app"] in INTERACTIVE} == {"game", "call"}
+
+
+@pytest.mark.parametrize("household_of", ["game-alone", "griwodz2006"])
+def test_a_household_without_transfers_is_advised(dsl: Path, tmp_path: Path, household_of: str) -> None:
+    """Its scenario refuses queue `priority`, because nothing could wait."""
+    shutil.copy(dsl / "measure.json", tmp_path)
+    done = gamelane("advise", tmp_path, "--with", household_of, "--trials", "12", "--repeat", "1", "-j", "2", "-q")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_household_without_a_game_is_refused_with_a_remedy_that_exists(dsl: Path) -> None:
+    done = gamelane("advise", dsl, "--with", "burriss2006", "-q")
+    assert (done.returncode, "--with burriss2006: this scenario has no game and no call" in done.stderr) == (2, True)
+    assert "gamelane tune burriss2006" in done.stderr
+
+
+@pytest.mark.parametrize(("control", "is_known"), [("bbr", False), ("reno", True)])
+def test_a_promise_for_a_control_that_is_not_simulated_says_so(
+    dsl: Path, tmp_path: Path, control: str, is_known: bool
+) -> None:
+    document = json.loads((dsl / "measure.json").read_text())
+    document["plan"]["congestion"], document["host_congestion"] = "", control
+    (tmp_path / "measure.json").write_text(json.dumps(document), encoding="utf-8")
+    done = gamelane("advise", tmp_path, "--trials", "4", "--repeat", "1", "-j", "2", "-q")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "advice" / "report.html").read_text()
+    for text in (done.stdout, page):
+        assert ("congestion control is bbr, which the simulator does not have" in text) is not is_known
+        assert ("--congestion cubic" in text) is not is_known
+    caveat = json.loads((tmp_path / "advice" / "advice.json").read_text())["caveat"]
+    assert (caveat is None) is is_known
+    assert done.stdout.splitlines()[-1] == f"gamelane measure 198.51.100.7 --key key --compare {tmp_path} -o after"
+
+
+IRTT = ({"program": "iperf3"}, {"program": "irtt"})
+
+
+@pytest.mark.parametrize(
+    ("host", "plan", "imported", "command"),
+    [
+        ("127.0.0.1", PLAN, None, "gamelane measure 127.0.0.1 --compare m"),
+        ("localhost:27971", PLAN, None, "gamelane measure localhost:27971 --compare m"),
+        ("[::1]:27971", PLAN, None, "gamelane measure '[::1]:27971' --compare m"),
+        ("2001:db8::1", PLAN, None, "gamelane measure 2001:db8::1 --key key --compare m"),
+        ("a.example", PLAN, IRTT, "gamelane measure a.example --by irtt,iperf3 --compare m"),
+        ("a.example", None, IRTT, "gamelane measure --import FILE --compare m"),
+    ],
+)
+def test_the_command_that_measures_again(
+    host: str, plan: Plan | None, imported: Sequence[Mapping[str, str]] | None, command: str
+) -> None:
+    found = Measured(host, (), None, None, plan, imported=imported)
+    assert measuring(found, "--compare", "m") == command
 
 
 def test_a_line_without_a_deep_buffer_is_left_alone(tmp_path: Path) -> None:
+    """An earlier advice, which may have been to set something, leaves nothing to apply."""
     folder = write(tmp_path / "measured", Known(50, 100, 20, "20p", "20p"))
+    (folder / "advice").mkdir()
+    for name in ("gateway.toml", "up.rate"):
+        (folder / "advice" / name).write_text("earlier", encoding="utf-8")
     done = gamelane("advise", folder, "--repeat", "2", "-j", "2", "-q")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Leave the gateway as it is")
-    assert not (folder / "advice" / "gateway.toml").exists()
+    assert {each.name for each in (folder / "advice").iterdir()} >= {"advice.json", "line.toml", "report.html"}
+    for name in ("gateway.toml", "up.rate"):
+        assert not (folder / "advice" / name).exists()
+
+
+@pytest.mark.parametrize("words", [[], ["--with", "household"]])
+def test_nothing_is_simulated_for_a_line_that_is_fine(tmp_path: Path, words: list[str]) -> None:
+    """On a gigabit line the search took three minutes."""
+    folder = write(tmp_path / "measured", Known(50, 100, 20, "20p", "20p"))
+    done = gamelane("advise", folder, *words, "--json")
+    found = json.loads(done.stdout)
+    assert found["recommendation"].startswith("Leave the gateway as it is: load adds")
+    assert (found["search"], found["today"], found["expected"], found["flows"]) == (None, [], [], [])
 
 
 def test_where_the_rate_wanders_autorate_is_advised(tmp_path: Path) -> None:

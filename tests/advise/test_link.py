@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tests.advise.lines import Known, measured
+from gamelane.analysis import bottleneck, line
+from tests.advise.lines import SLOW_DSL, SPANS, Known, measured, records_of
 
 LINES = 24
 ON_THE_WIRE = 1500
@@ -43,10 +45,41 @@ def test_a_buffer_of_packets_is_told_from_one_of_bytes(up: int, down: int, packe
     assert link.up.buffer_packets is None
 
 
+def test_a_rate_does_not_count_what_segments_could_have_held() -> None:
+    """A host that sends to itself fills its segments of 64 kB in part: 999 Mbit/s were 1999."""
+    client, server = (ends.copy() for ends in records_of(SLOW_DSL))
+    for each in (client, server):
+        each["payload"][each["what"] == line.DELIVERED] *= 2
+    link = bottleneck.link(client, server, SPANS)
+    assert link is not None
+    assert link.up.rate_bps.value / 1e6 == pytest.approx(5, rel=0.01)
+    assert link.down.rate_bps.value / 1e6 == pytest.approx(25, rel=0.01)
+
+
 def test_a_line_without_a_deep_buffer_has_none() -> None:
     link = measured(Known(20, 100, 20, "5p", "5p"))
     assert (link.up.buffer_ms, link.up.filled) == (None, "no queue")
     assert link.up.rate_bps.high is None
+
+
+def test_the_longest_wait_is_that_of_all_phases_with_a_load() -> None:
+    """A load of one direction may leave a buffer half empty, as BBR does; loads of both then fill it."""
+    client, server = (ends.copy() for ends in records_of(SLOW_DSL))
+    first = client["at"].min()
+    for name, start, end in SPANS:
+        for each in (client, server):
+            own = (each["at"] >= first + start * 1e9) & (each["at"] < first + end * 1e9)
+            each["beside"][own & (each["what"] == line.DELIVERED)] = 0
+            probes = own & (each["what"] == line.RECEIVED) & (each["flow"] <= line.CALL)
+            if name != "both":
+                each["value"][probes] = np.minimum(each["value"][probes], 60_000_000)
+    link = bottleneck.link(client, server, SPANS)
+    known = measured(SLOW_DSL)
+    assert link is not None
+    for lane, of in ((link.up, known.up), (link.down, known.down)):
+        assert lane.buffer_ms is not None
+        assert of.buffer_ms is not None
+        assert lane.buffer_ms.value == pytest.approx(of.buffer_ms.value, rel=0.05)
 
 
 def test_losses_and_jitter_of_the_idle_line() -> None:

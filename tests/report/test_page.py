@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -117,3 +118,17 @@ def test_a_browser_without_a_network_draws_every_plot(queues: Results, tmp_path:
     panels = sum(len(figure.panels) for figure in figures(queues))
     assert dom.count("<canvas") == panels
     assert ">This plot could not be drawn" not in dom
+
+
+@needs_browser
+@pytest.mark.parametrize(("events", "is_open"), [(["beforeprint"], True), (["beforeprint", "afterprint"], False)])
+def test_a_printed_page_has_its_folded_parts(
+    text: str, tmp_path: Path, events: Sequence[str], *, is_open: bool
+) -> None:
+    """A printer cannot unfold. After printing, the page is as before."""
+    fired = "".join(f'window.dispatchEvent(new Event("{event}"));' for event in events)
+    (tmp_path / "report.html").write_text(text.replace("</body>", f"<script>{fired}</script></body>"), encoding="utf-8")
+    dom = opened(tmp_path / "report.html", tmp_path / "profile").partition("<main>")[2]
+    folds = re.findall(r"<details[^>]*>(?=\s*<summary>(?!Contents))", dom)
+    assert folds
+    assert [" open" in fold for fold in folds] == [is_open] * len(folds)

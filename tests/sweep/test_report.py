@@ -9,7 +9,9 @@ import json
 import re
 import shlex
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -21,7 +23,7 @@ from gamelane.report import flent
 from gamelane.report.sweep import html as pages
 from gamelane.report.sweep import overview, write_report
 from gamelane.report.sweep.colours import Scale
-from gamelane.report.sweep.figures import figures
+from gamelane.report.sweep.figures import ROW, figures, heat
 from gamelane.sweep import records
 from gamelane.sweep.records import SweepRecords
 from tests.browser import needs_browser, opened
@@ -162,6 +164,30 @@ def test_named_plots_are_drawn_and_say_which_way_is_better(found: SweepRecords, 
     for name in drawn:
         assert (folder / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert "<svg" in (folder / "figures" / f"{name}.svg").read_text()
+
+
+def test_a_number_that_is_wider_than_its_square_is_turned_and_fits() -> None:
+    """On a telephone, 14 queues leave 25 pixels each; numbers ran into each other and `1,245` lost its first digit."""
+    queues = ["fifo", *(f"queue {number}" for number in range(13))]
+    few, many = (_map_of(labels) for labels in (queues[:2], queues))
+    for panel in (few, many):
+        assert panel["layer"][1]["mark"]["angle"]["expr"] == "bandwidth('x') < 39 ? -90 : 0"
+    assert few["height"] == 2 * ROW + 4
+    assert many["height"] == 2 * 39 + 4
+
+
+def _map_of(labels: Sequence[str]) -> dict[str, Any]:
+    """Return the plot of a map whose largest number is 1,245 ms."""
+    dimensions = [
+        SimpleNamespace(labels=labels, short="queue"),
+        SimpleNamespace(labels=["wired", "docsis"], short="kind"),
+    ]
+    metric = SimpleNamespace(unit="ms", higher_is_better=False)
+    rows = [("", x, y, 1245.0 if place == 0 else 55.8) for place, x in enumerate(labels) for y in ("wired", "docsis")]
+    records: Any = SimpleNamespace(dimensions=dimensions)
+    (panel,) = heat(records, metric, (0, 1), rows)  # type: ignore[arg-type]
+    found: dict[str, Any] = panel.chart.to_dict()
+    return found
 
 
 def test_exports(folder: Path, found: SweepRecords, tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gamelane import _native, apply
@@ -44,30 +44,37 @@ class Advice:
     link: Link
     scenario: _native.Scenario
     """The line as a scenario."""
-    found: Found
-    today: Sequence[Phase]
-    """The measurement, simulated on the estimated line."""
-    expected: Sequence[Phase]
-    """The same behind the recommended gateway."""
-    policy: _native.Scenario | None
-    """The same setting for a gateway, without the transfers of the measurement."""
-    recipes: dict[str, apply.Recipe]
     has_household: bool
     """Whether somebody said who lives there."""
+    found: Found | None = None
+    """None for a line that is fine: nothing was tried."""
+    today: Sequence[Phase] = ()
+    """The measurement, simulated on the estimated line; empty if nothing was tried."""
+    expected: Sequence[Phase] = ()
+    """The same behind the recommended gateway."""
+    policy: _native.Scenario | None = None
+    """The same setting for a gateway, without the transfers of the measurement."""
+    recipes: Mapping[str, apply.Recipe] = field(default_factory=dict)
 
     @property
     def settings(self) -> Settings | None:
         """The recommended settings."""
-        return None if self.found.best is None else self.found.best.settings
+        return None if self.found is None or self.found.best is None else self.found.best.settings
 
 
 def advise(measured: Measured, link: Link, folder: Path, wanted: Wanted, on_trials: Callable[[int], None]) -> Advice:
-    """Try settings on a line. `folder` has the texts of `household.traces`. Ctrl-C ends the search early."""
+    """Try settings on a line, unless it is fine. `folder` has the texts of `household.traces`.
+
+    Ctrl-C ends the search early.
+    """
     own = household.scenario(measured, link, folder)
     if wanted.scenario is None:
         scenario = household.loaded(measured, link, folder)
     else:
         scenario = wanted.scenario.with_overrides(household.of(link, folder))
+    advice = Advice(measured, link, scenario, wanted.scenario is not None)
+    if is_fine(measured):
+        return advice
     space = settings.space(scenario, link)
     runner = Runner(scenario, space, wanted.seeds, wanted.threads)
     wanders = link.up.wanders or link.down.wanders
@@ -84,16 +91,14 @@ def advise(measured: Measured, link: Link, folder: Path, wanted: Wanted, on_tria
     if wanders:
         found = replace(found, beyond=None, is_expressed=True)  # what is preferred there is not what the lines express
     today = expect.phases(own, measured.spans, wanted.seeds, wanted.threads)
-    if is_fine(measured):
-        found = replace(found, best=None, beyond=None)
+    advice = replace(advice, found=found, today=today)
     if found.best is None:
-        return Advice(measured, link, scenario, found, today, (), None, {}, wanted.scenario is not None)
+        return advice
     own_games = settings.for_games(found.best.settings, [household.GAME, household.CALL])
     after = settings.space(own, link).applied(own, own_games)
     expected = expect.phases(after, measured.spans, wanted.seeds, wanted.threads)
-    policy = _policy(wanted, link, folder, found.best.settings)
-    recipes = apply.recipes(policy)
-    return Advice(measured, link, scenario, found, today, expected, policy, recipes, wanted.scenario is not None)
+    rules = policy(wanted.scenario, link, folder, found.best.settings)
+    return replace(advice, expected=expected, policy=rules, recipes=apply.recipes(rules))
 
 
 def is_fine(measured: Measured) -> bool:
@@ -101,10 +106,8 @@ def is_fine(measured: Measured) -> bool:
     return measured.bufferbloat_ms is not None and measured.bufferbloat_ms < NOTICED_MS
 
 
-def _policy(wanted: Wanted, link: Link, folder: Path, best: Settings) -> _native.Scenario:
-    """Return the scenario of a gateway with a setting. Of the measurement it needs the game and the call only."""
-    policy = household.policy(link, folder)
-    if wanted.scenario is not None:
-        policy = wanted.scenario.with_overrides(household.of(link, folder))
-    games = [flow["name"] for flow in policy.flows() if flow["app"] in INTERACTIVE]
-    return settings.space(policy, link).applied(policy, settings.for_games(best, games))
+def policy(scenario: _native.Scenario | None, link: Link, folder: Path, best: Settings) -> _native.Scenario:
+    """Return the scenario of a gateway with a setting, for a household or, if None, for any."""
+    own = household.policy(link, folder) if scenario is None else scenario.with_overrides(household.of(link, folder))
+    games = [flow["name"] for flow in own.flows() if flow["app"] in INTERACTIVE]
+    return settings.space(own, link).applied(own, settings.for_games(best, games))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from gamelane import _native
@@ -15,6 +16,8 @@ from gamelane.analysis.bottleneck import NOTICED_MS, PACKET, WINDOW_S, Lane, Lin
 from gamelane.analysis.line import OMITTED_S
 
 FILE = "line.toml"
+TRACES = {"up": "up.rate", "down": "down.rate"}
+"""File of the rates of each direction, where they wander."""
 GAME, CALL, LOAD = "game", "call", "load"
 USUAL = Plan(30, 4, "", 1)
 """Stands for the plan of a measurement that has none."""
@@ -39,7 +42,7 @@ def scenario(measured: Measured, link: Link, folder: Path) -> _native.Scenario:
 
     `folder` is where the traces of `traces` are.
     """
-    return _native.Scenario.parse(text(measured.spans, measured.plan or USUAL), str(folder / FILE), of(link))
+    return _native.Scenario.parse(text(measured.spans, _plan(measured)), str(folder / FILE), of(link))
 
 
 def loaded(measured: Measured, link: Link, folder: Path) -> _native.Scenario:
@@ -47,12 +50,12 @@ def loaded(measured: Measured, link: Link, folder: Path) -> _native.Scenario:
     speed = (link.up.rate_bps.value + link.down.rate_bps.value) / FAST_BPS
     spans = [("both", 0.0, max(LOADED_S / max(speed, 1.0), SHORTEST_LOADED_S))]
     overrides = [*of(link), ("warmup", f"{OMITTED_S:g}s")]
-    return _native.Scenario.parse(text(spans, measured.plan or USUAL), str(folder / FILE), overrides)
+    return _native.Scenario.parse(text(spans, _plan(measured)), str(folder / FILE), overrides)
 
 
 def policy(link: Link, folder: Path) -> _native.Scenario:
-    """Return a scenario for a gateway: the game and the call."""
-    lines = ['name = "line"', *LINK, *PROBES]
+    """Return a scenario for a gateway: the game, the call, and a transfer that they can go before."""
+    lines = ['name = "line"', *LINK, *PROBES, *_flow("transfer", "bulk"), 'direction = "down"']
     return _native.Scenario.parse("\n".join(lines), str(folder / FILE), of(link))
 
 
@@ -80,6 +83,16 @@ def text(spans: Sequence[tuple[str, float, float]], plan: Plan) -> str:
                 lines += [*_flow(f"{LOAD}-{name}-{way}-{stream}", "bulk"), f'direction = "{way}"']
                 lines += [f'start = "{1e3 * start:.0f}ms"', f'stop = "{1e3 * stop:.0f}ms"']
     return "\n".join(lines) + "\n"
+
+
+def is_simulated(control: str | None) -> bool:
+    """Return whether the simulation has a congestion control; True if none is known."""
+    return control is None or control in CONGESTION
+
+
+def _plan(measured: Measured) -> Plan:
+    """Return how the line was loaded, with the congestion control that the loads had."""
+    return replace(measured.plan or USUAL, congestion=measured.control or "")
 
 
 def loads(flow: str) -> str | None:
@@ -114,16 +127,14 @@ def traces(link: Link) -> dict[str, str]:
         if lane.wanders:
             step = round(1e3 * WINDOW_S)
             rows = [f"{step * index} {max(round(bps / 1e3), 1)}" for index, bps in enumerate(lane.windows_bps)]
-            found[f"{way}.rate"] = "\n".join([*rows, f"{step * len(rows)} end"]) + "\n"
+            found[TRACES[way]] = "\n".join([*rows, f"{step * len(rows)} end"]) + "\n"
     return found
 
 
 def _link(link: Link, folder: Path | None) -> str:
     lanes = {"up": link.up, "down": link.down}
     keys = {way: f'"{lane.rate_bps.value / 1e3:.0f}kbit"' for way, lane in lanes.items() if not lane.wanders}
-    wandering = {
-        way: json.dumps(str((folder or Path()) / f"{way}.rate")) for way, lane in lanes.items() if lane.wanders
-    }
+    wandering = {way: json.dumps(str((folder or Path()) / TRACES[way])) for way, lane in lanes.items() if lane.wanders}
     if wandering:
         keys |= {"kind": '"trace"', "trace": _table(wandering)}
     jitter = {way: lane.jitter_ms for way, lane in lanes.items() if lane.jitter_ms >= LEAST_JITTER_MS}

@@ -15,6 +15,8 @@ from gamelane.analysis.line import Phase
 from gamelane.errors import RecordsError
 
 FILE = "measure.json"
+CONTROL = Path("/proc/sys/net/ipv4/tcp_congestion_control")
+"""Names the TCP congestion control that this computer uses unless a program asks for another one."""
 Read = TypeVar("Read")
 
 
@@ -47,12 +49,19 @@ class Measured:
     clocks: Mapping[str, float | None] | None = None
     limit_mbit: float | None = None
     """The server's limit of the rate in each direction; None if it has none."""
+    host_congestion: str | None = None
+    """TCP congestion control that the loads had at home unless the plan names another one; None if it is not known."""
 
     @property
     def whole(self) -> Sequence[Phase]:
         """The phases without a load that Ctrl-C cut short."""
         cut = self.stopped and self.phases and self.phases[-1].name in line.LOADED
         return self.phases[:-1] if cut else self.phases
+
+    @property
+    def control(self) -> str | None:
+        """TCP congestion control of the loads; None if it is not known."""
+        return (self.plan.congestion if self.plan else None) or self.host_congestion
 
     @property
     def spans(self) -> list[tuple[str, float, float]]:
@@ -62,6 +71,14 @@ class Measured:
     def phase(self, name: str) -> Phase | None:
         """Return a phase by its name."""
         return next((phase for phase in self.phases if phase.name == name), None)
+
+
+def own_control() -> str | None:
+    """Return the TCP congestion control of this computer; None if the system does not name it."""
+    try:
+        return CONTROL.read_text(encoding="utf-8").strip() or None
+    except OSError:
+        return None
 
 
 def read(folder: Path) -> Measured:

@@ -31,7 +31,9 @@ def space(scenario: _native.Scenario, link: Link) -> Space:
     """Return what may be set. On a line whose rate wanders these are a fixed rate, and a rate that follows the line."""
     if not (link.up.wanders or link.down.wanders):
         found = [parameter for parameter in shipped(scenario).parameters if parameter.key in VARIED]
-        only = {QUEUE: QUEUES, SHAPE: tuple(shapes(scenario, known.SHARES))}
+        taken = {value for parameter in found if parameter.key == QUEUE for value in parameter.values}
+        queues = tuple(queue for queue in QUEUES if queue in taken)
+        only = {QUEUE: queues, SHAPE: tuple(shapes(scenario, known.SHARES))}
         places = tuple(replace(each, values=only.get(each.key, each.values)) for each in found)
         return Space(places, household.behind(link))
     rates = tuple(_rates([_kept(lane, share) for lane in (link.up, link.down)]) for share in PERCENTILES)

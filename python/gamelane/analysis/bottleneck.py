@@ -1,7 +1,7 @@
 """The link behind a measured line: its rates, base round trip, buffers and losses, each with a range (docs/advise.md).
 
 The rate of a direction is what its load delivered while packets waited. The buffer is what the longest wait holds at
-that rate. Nothing here knows what the link is made of.
+that rate, in any phase that loads the direction. Nothing here knows what the link is made of.
 """
 
 from __future__ import annotations
@@ -15,12 +15,24 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from gamelane.analysis.line import CALL, DELIVERED, DOWN, GAME, RECEIVED, ROUND_TRIP, SENT, UNKNOWN, UP, Records
+from gamelane.analysis.line import (
+    CALL,
+    DELIVERED,
+    DOWN,
+    GAME,
+    RECEIVED,
+    ROUND_TRIP,
+    SENT,
+    UNKNOWN,
+    UP,
+    Records,
+    Span,
+    names,
+    within,
+)
 from gamelane.analysis.stats import t_quantile
 
 Floats = npt.NDArray[np.float64]
-Span = tuple[int, int]
-"""Start and end in ns."""
 
 RAMP_S = 1.0
 """Start of a load that is left out of the rate: TCP fills the queue."""
@@ -28,6 +40,9 @@ WINDOW_S = 0.5
 UDP_IP_BYTES = 28
 PACKET, PAYLOAD, ACK = 1500, 1448, 52
 """IP bytes of a full TCP segment and of an ACK, and the segment's payload: over IPv4 with timestamps."""
+FULL = 0.8
+"""If the receiver read less than this share of the segments' full size, they were not full. A host that sends to itself
+has segments of 64 kB, which it seldom fills. Above, what was not yet read at the end makes the difference."""
 SEGMENTS_PER_ACK = 2
 ALIKE = 0.7
 """If ACKs make the mean packet no smaller than this share, bytes and packets cannot be told apart."""
@@ -110,7 +125,7 @@ def link(client: Records, server: Records, spans: Sequence[tuple[str, float, flo
     if not {"idle", "up", "down"} <= times.keys():
         return None
     trips = client[(client["what"] == ROUND_TRIP) & (client["flow"] == GAME)]
-    idle = _within(trips, times["idle"])["value"] / 1e6
+    idle = within(trips, times["idle"])["value"] / 1e6
     senders = {UP: Sender(UP, client, server), DOWN: Sender(DOWN, server, client)}
     up, down = (_lane(senders[way], senders[1 - way], times) for way in (UP, DOWN))
     if not len(idle) or up is None or down is None:
@@ -137,9 +152,9 @@ class Sender:
 
         The sender counts them. Without its count, they follow from the bytes that the receiver read.
         """
-        states = _within(self.states, span)
+        states = within(self.states, span)
         if not len(states):
-            payload = _so_far(times, _within(self.reads, span))
+            payload = _so_far(times, within(self.reads, span))
             return payload / PAYLOAD, payload / PAYLOAD * PACKET
         packets, sizes = np.zeros_like(times), np.zeros_like(times)
         for stream in np.unique(states["number"]):
@@ -147,35 +162,36 @@ class Sender:
             count = np.interp(times, own["at"] / 1e9, own["value"].astype(np.float64))
             packets += count
             sizes += count * float(own["payload"][-1])
-        return packets, sizes
+        read = _so_far(times, within(self.reads, span)) + ACK * packets
+        return packets, read if read[-1] < FULL * sizes[-1] else sizes
 
     def probes(self, times: Floats, span: Span) -> tuple[Floats, Floats]:
         """Return how many probes, and how many of their IP bytes, had arrived at these times in s."""
-        arrived = _within(self.arrived, span)
+        arrived = within(self.arrived, span)
         count = np.searchsorted(np.sort(arrived["at"]) / 1e9, times).astype(np.float64)
         return count, _so_far(times, arrived) + UDP_IP_BYTES * count
 
     def lost(self, span: Span) -> tuple[int, int]:
         """Return how many probes of a time were lost, and how many were sent."""
-        sent = _within(self.sent, span)
-        return int((~np.isin(_names(sent), _names(self.arrived))).sum()), len(sent)
+        sent = within(self.sent, span)
+        return int((~np.isin(names(sent), names(self.arrived))).sum()), len(sent)
 
     def before_losses_ms(self, base_ms: float, span: Span) -> Floats:
         """Return by how much the probe was late that was sent just before each lost one of a time, if it arrived."""
-        sent = _names(np.sort(_within(self.sent, span), order="at"))
-        late = dict(zip(_names(self.stamped).tolist(), self.stamped["value"] / 1e6 - base_ms, strict=True))
-        arrived = set(_names(self.arrived).tolist())
+        sent = names(np.sort(within(self.sent, span), order="at"))
+        late = dict(zip(names(self.stamped).tolist(), self.stamped["value"] / 1e6 - base_ms, strict=True))
+        arrived = set(names(self.arrived).tolist())
         pairs = itertools.pairwise(sent.tolist())
         return np.array([late[first] for first, second in pairs if second not in arrived and first in late])
 
     def dropped(self, span: Span) -> bool:
         """Return whether packets of the load or of the probes were lost."""
-        states = _within(self.states, span)
+        states = within(self.states, span)
         return self.lost(span)[0] > 0 or bool(len(states) and states["beside"].max() > 0)
 
     def added_ms(self, base_ms: float, span: Span) -> Floats:
         """Return by how much each probe of a time was later than `base_ms`, in order of arrival."""
-        found: Floats = np.sort(_within(self.stamped, span), order="at")["value"] / 1e6 - base_ms
+        found: Floats = np.sort(within(self.stamped, span), order="at")["value"] / 1e6 - base_ms
         return found
 
 
@@ -188,11 +204,14 @@ def _lane(of: Sender, other: Sender, times: Mapping[str, Span]) -> Lane | None:
         return None
     base = float(np.median(empty))
     added = of.added_ms(base, load)
-    windows, busy = _windows(grid, bytes_, np.sort(_within(of.stamped, load)["at"]) / 1e9, added)
+    windows, busy = _windows(grid, bytes_, np.sort(within(of.stamped, load)["at"]) / 1e9, added)
     rate, seen = _rate(windows, busy)
-    buffer = _buffer(added, rate.value, dropped=of.dropped(load))
-    filled: Filled = "no queue" if buffer is None else "dropped" if of.dropped(load) else "not filled"
-    counts_packets = buffer is not None and _counts_packets(buffer, base, of, other, times)
+    loads = [load, *(span for name, span in times.items() if name == "both")]
+    dropped = any(of.dropped(span) for span in loads)
+    found = [_buffer(of.added_ms(base, span), rate.value, dropped=dropped) for span in loads]
+    buffer = max((each for each in found if each is not None), key=lambda each: each.value, default=None)
+    filled: Filled = "no queue" if buffer is None else "dropped" if dropped else "not filled"
+    counts_packets = found[0] is not None and _counts_packets(found[0], base, of, other, times)
     return Lane(
         rate,
         tuple(windows[busy] if seen else windows),
@@ -218,11 +237,6 @@ def _counts_packets(buffer: Range, base_ms: float, of: Sender, other: Sender, ti
     full = of.before_losses_ms(base_ms, both)
     differs = _mean_packet(of, both, acks) < ALIKE * _mean_packet(of, times[of.phase])
     return differs and len(full) >= FEWEST_LOSSES and float(np.median(full)) < SHORTER * buffer.value
-
-
-def _names(probes: Records) -> npt.NDArray[np.uint64]:
-    found: npt.NDArray[np.uint64] = probes["flow"].astype(np.uint64) << np.uint64(32) | probes["number"]
-    return found
 
 
 def _mean_packet(of: Sender, span: Span, acks: float = 0.0) -> float:
@@ -284,8 +298,3 @@ def _wilson(lost: int, sent: int) -> Range:
     middle = (share + z / 2) / (1 + z)
     half = Z95 * math.sqrt(share * (1 - share) / sent + z / sent / 4) / (1 + z)
     return Range(share, max(middle - half, 0.0) if lost else 0.0, middle + half)
-
-
-def _within(records: Records, span: Span) -> Records:
-    found: Records = records[(records["at"] >= span[0]) & (records["at"] < span[1])]
-    return found

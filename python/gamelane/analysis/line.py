@@ -30,6 +30,8 @@ LOADED = PHASES[1:]
 UNKNOWN = np.uint64(2**64 - 1)
 
 Records = npt.NDArray[np.void]
+Span = tuple[int, int]
+"""Start and end in ns."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +97,8 @@ def phases(client: Records, server: Records | None, spans: Sequence[tuple[str, f
         omitted = min(OMITTED_S, OMITTED_SHARE * (end - start)) if loads else 0.0
         begins, span = span[0], (span[0] + int(omitted * 1e9), span[1])
         rounds = client[(client["what"] == ROUND_TRIP) & (client["flow"] == GAME)]
-        at_start = _within(rounds, (begins, span[0]))["value"]
-        rtt = _within(rounds, span)
+        at_start = within(rounds, (begins, span[0]))["value"]
+        rtt = within(rounds, span)
         trips = rtt["value"].astype(np.float64) / 1e6
         steps = np.abs(np.diff(trips))
         figures = _percentiles(trips) | {"mean": float(trips.mean()), "jitter": _p95(steps)} if len(trips) else None
@@ -107,9 +109,19 @@ def phases(client: Records, server: Records | None, spans: Sequence[tuple[str, f
     return found
 
 
-def _way(
-    direction: int, sender: Records | None, receiver: Records | None, span: tuple[int, int], *, loaded: bool
-) -> Way:
+def within(records: Records, span: Span) -> Records:
+    """Return the records of a time."""
+    found: Records = records[(records["at"] >= span[0]) & (records["at"] < span[1])]
+    return found
+
+
+def names(records: Records) -> npt.NDArray[np.uint64]:
+    """Return a number for the packet of each record, the same at both ends."""
+    found: npt.NDArray[np.uint64] = records["flow"].astype(np.uint64) << np.uint64(32) | records["number"]
+    return found
+
+
+def _way(direction: int, sender: Records | None, receiver: Records | None, span: Span, *, loaded: bool) -> Way:
     def own(of: Records, what: int) -> Records:
         chosen: Records = of[(of["what"] == what) & (of["direction"] == direction)]
         return chosen
@@ -119,25 +131,16 @@ def _way(
     if receiver is not None:
         arrived = own(receiver, RECEIVED)
         probes, load = arrived[arrived["flow"] <= CALL], arrived[arrived["flow"] > CALL]
-        now = _within(probes, span)
+        now = within(probes, span)
         late = sum(_reordered(now[now["flow"] == flow]["number"]) for flow in (GAME, CALL))
         delays = now["value"][now["value"] != UNKNOWN].astype(np.float64) / 1e6
         one_way = _percentiles(delays) if len(delays) else None
         if loaded and span[1] > span[0]:
-            mbps = float(_within(load, span)["payload"].sum()) * 8e3 / (span[1] - span[0])
+            mbps = float(within(load, span)["payload"].sum()) * 8e3 / (span[1] - span[0])
         if sender is not None:
-            names = _within(own(sender, SENT), span)[["flow", "number"]]
-            sent, lost = len(names), int((~np.isin(_keys(names), _keys(probes))).sum())
+            ours = within(own(sender, SENT), span)
+            sent, lost = len(ours), int((~np.isin(names(ours), names(probes))).sum())
     return Way(sent, lost, late, one_way, mbps)
-
-
-def _within(records: Records, span: tuple[int, int]) -> Records:
-    found: Records = records[(records["at"] >= span[0]) & (records["at"] < span[1])]
-    return found
-
-
-def _keys(records: Records) -> npt.NDArray[np.uint64]:
-    return records["flow"].astype(np.uint64) << np.uint64(32) | records["number"].astype(np.uint64)
 
 
 def _reordered(numbers: npt.NDArray[np.uint32]) -> int:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
 
-from gamelane import experiment, whole
+from gamelane import _native, experiment, whole
 from gamelane.advise import household, measured
 from gamelane.advise.advice import Wanted
 from gamelane.advise.advice import advise as find
 from gamelane.advise.promised import FILE, FOLDER
 from gamelane.apply import own
-from gamelane.errors import ExitCode, RecordsError
+from gamelane.catalogue import APPS, INTERACTIVE
+from gamelane.errors import ExitCode, RecordsError, UsageError
 from gamelane.report.advise import document, show, write_page
 from gamelane.terminal.talk import deliver, progress, say, say_where, stdout, writable
 from gamelane.tune.search import module
 
 POLICY = "gateway.toml"
+NOT_ALWAYS = (POLICY, *household.TRACES.values())
+"""Files that not every advice writes."""
 
 
 def advise(
@@ -40,11 +43,12 @@ def advise(
             f"{folder / measured.FILE}: the link is not known, because phases or the server's records are missing\n"
             f"  hint:    measure again: gamelane measure {line.host} -o {folder}"
         )
+    with_ = None if household_of is None else _household(household_of)
     place = writable(folder / FOLDER)
     place.mkdir(exist_ok=True)
-    for name, text in household.traces(line.link).items():
+    traces = household.traces(line.link)
+    for name, text in traces.items():
         whole.replace(place / name, text)
-    with_ = None if household_of is None else experiment.load(household_of).scenario
     first = 1 if with_ is None else with_.seed
     wanted = Wanted(with_, target, cost / 100, trials, range(first, first + repeat), threads)
     with progress(quiet=quiet or json) as bar:
@@ -56,9 +60,29 @@ def advise(
         whole.replace(place / POLICY, advice.policy.to_toml())
         run = f"gamelane gateway run --lan eth1 --wan eth0 {place / POLICY}"
         lines = [run] if target == own.TARGET else advice.recipes[target].lines()
+    _remove({*NOT_ALWAYS} - {*traces, *([] if advice.policy is None else [POLICY])}, place)
     deliver(document(advice), place / FILE, lambda: show(advice, lines, folder, stdout()), json=json)
     page = write_page(place, advice, lines)
     say_where(page, quiet=quiet)
-    if advice.found.interrupted:
+    if advice.found is not None and advice.found.interrupted:
         say(f"{len(advice.found.trials)} of {trials} settings tried")
         raise click.exceptions.Exit(ExitCode.INTERRUPTED)
+
+
+def _household(name: str) -> _native.Scenario:
+    """Return the scenario of who uses the line. It must have somebody to help."""
+    found = experiment.load(name).scenario
+    if not any(flow["app"] in INTERACTIVE for flow in found.flows()):
+        helped = [app for app in INTERACTIVE if app in APPS]
+        raise UsageError(
+            f"--with {name}: this scenario has no game and no call, so there is nobody to advise for\n"
+            f"  allowed: a scenario with a flow whose `app` is {', '.join(helped[:-1])} or {helped[-1]}\n"
+            f"  hint:    gamelane tune {name} searches with goals of your own: --goal"
+        )
+    return found
+
+
+def _remove(names: Iterable[str], place: Path) -> None:
+    """Remove what only an earlier advice had, so that nobody applies it."""
+    for name in names:
+        (place / name).unlink(missing_ok=True)

@@ -228,11 +228,21 @@ def _report(
     found = line.phases(files[0], files[1] if known else None, spans)
     link = bottleneck.link(files[0], files[1], spans) if known else None
     plan = Plan(**ended["plan"]) if ended.get("plan") else None
-    of = Measured(host, found, line.bufferbloat_ms(found), None, plan, link)
-    of = replace(of, stopped=ended["stopped"], failed=ended.get("failed"), clocks=ended["clocks"])
-    of = replace(
-        of, limit_mbit=ended.get("limit_mbit"), imported=ended.get("imported"), grade=line.bufferbloat_letter(of.whole)
+    of = Measured(
+        host,
+        found,
+        line.bufferbloat_ms(found),
+        None,
+        plan,
+        link,
+        stopped=ended["stopped"],
+        failed=ended.get("failed"),
+        imported=ended.get("imported"),
+        clocks=ended["clocks"],
+        limit_mbit=ended.get("limit_mbit"),
+        host_congestion=measured.own_control() if plan else None,
     )
+    of = replace(of, grade=line.bufferbloat_letter(of.whole))
     told = document(of, ended, [line.grade(phase) for phase in found], link)
     compared = None if before is None else proof.Proof(before.measured, before.promised, of.whole)
     if compared is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +13,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gamelane.advise.advice import Advice, is_fine
+from gamelane.advise import household
+from gamelane.advise.advice import Advice
+from gamelane.advise.measured import Measured
 from gamelane.analysis.bottleneck import Lane, Range
 from gamelane.analysis.line import Phase
 from gamelane.catalogue import INTERACTIVE
@@ -24,11 +28,14 @@ from gamelane.tune.choose import Trial
 
 SCHEMA = 1
 LOADED = ("up", "down", "both")
+AGAIN = "To measure with CUBIC: "
+AFTER = "after"
+"""Folder of the measurement that proves an advice (docs/fix-my-line.md)."""
 
 
 def headline(advice: Advice) -> str:
     """Return the recommendation in sentences."""
-    if is_fine(advice.measured):
+    if advice.found is None:
         added = number(advice.measured.bufferbloat_ms)
         return f"Leave the gateway as it is: load adds {added} ms to the game's round trip."
     if advice.settings is None or advice.has_household:
@@ -36,6 +43,38 @@ def headline(advice: Advice) -> str:
     before, after = (worst_ms(phases) for phases in (advice.measured.phases, advice.expected))
     change = f": the game's round trip under load (95 %) {number(before)} → {number(after)} ms"
     return " ".join([f"Set {tune.words(advice.settings)}{change}.", *tune.caveats(advice.found)])
+
+
+def caveat(advice: Advice) -> list[str]:
+    """Return why the promise may be missed, and what to do, in sentences; none if nothing is known or promised."""
+    control = advice.measured.control
+    if advice.found is None or household.is_simulated(control):
+        return []
+    again = measuring(advice.measured, "--congestion", "cubic", "-o", "with-cubic")
+    return [
+        f"The loads' TCP congestion control is {control}, which the simulator does not have: it took CUBIC.",
+        "So the line may miss these figures by more than usual.",
+        f"{AGAIN}{again}",
+    ]
+
+
+def measuring(measured: Measured, *words: str) -> str:
+    """Return the command that measures a line again, with more words. Beyond loopback it needs the key."""
+    programs = ",".join(sorted({each["program"] for each in measured.imported or ()}, reverse=True))
+    if programs and measured.plan is None:
+        return shlex.join(["gamelane", "measure", "--import", "FILE", *words])
+    how = ["--by", programs] if programs else [] if _is_loopback(measured.host) else ["--key", "key"]
+    return shlex.join(["gamelane", "measure", measured.host, *how, *words])
+
+
+def _is_loopback(host: str) -> bool:
+    """Return whether HOST, HOST:PORT or [HOST]:PORT is this computer."""
+    name = host.removeprefix("[").partition("]")[0] if host.startswith("[") else host
+    name = name.partition(":")[0] if name.count(":") == 1 else name
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost"
 
 
 def worst_ms(phases: Sequence[Phase]) -> float | None:
@@ -85,12 +124,13 @@ def document(advice: Advice) -> dict[str, Any]:
         "schema": SCHEMA,
         "host": advice.measured.host,
         "recommendation": headline(advice),
+        "caveat": " ".join(caveat(advice)) or None,
         "settings": advice.settings,
         "link": asdict(advice.link),
         "today": [asdict(phase) for phase in advice.today],
         "expected": [asdict(phase) for phase in advice.expected],
         "flows": flows(advice),
-        "search": tune.document(advice.found, advice.recipes),
+        "search": None if advice.found is None else tune.document(advice.found, dict(advice.recipes)),
     }
 
 
@@ -100,6 +140,8 @@ FIGURES = {"p50({}.rtt)": "ms", "p95({}.rtt)": "ms", "{}.loss": "%", "{}.goodput
 
 def flows(advice: Advice) -> list[dict[str, Any]]:
     """Return the means of `FIGURES` for each flow before and after, in their units; None for a flow without one."""
+    if advice.found is None:
+        return []
     before = advice.found.before
     after = advice.found.best or before
     known = metrics(before.rows[0])
@@ -121,31 +163,44 @@ def flows_sheet(advice: Advice) -> Sheet:
     columns = ("RTT p50", "RTT p95", "lost", "goodput")
     headings = [Heading("flow")]
     for title, unit in zip(columns, FIGURES.values(), strict=True):
-        headings += [Heading(title, unit), Heading("then", unit)]
+        headings += [Heading(title, unit), Heading("after", unit)]
     rows = []
     for each in flows(advice):
         names = [name.format(each["flow"]) for name in FIGURES]
         pairs = ((each[when].get(name) for when in ("before", "after")) for name in names)
         rows.append((each["flow"], *(number(value) for pair in pairs for value in pair)))
-    return Sheet("Who uses the line", tuple(headings), tuple(rows), "Simulated: today, and then. Means over the seeds.")
+    return Sheet(
+        "Who uses the line",
+        tuple(headings),
+        tuple(rows),
+        "Simulated: today, and after the change. Means over the seeds.",
+    )
+
+
+def _expected(advice: Advice) -> list[Sheet]:
+    """Return the tables of what to expect: of the measurement, and of a household."""
+    is_known = advice.has_household and advice.found is not None
+    return [phases_sheet(named(advice)), *([flows_sheet(advice)] if is_known else [])]
 
 
 def show(advice: Advice, lines: Sequence[str], folder: Path, console: Console) -> None:
     """Print the recommendation, the line, what to expect, and the lines that put it into effect."""
     console.print(Text(headline(advice), style="bold"))
+    for sentence in caveat(advice):
+        console.print(Text(sentence), soft_wrap=AGAIN in sentence)
     console.print()
     for sentence in sentences(advice):
         console.print(sentence, highlight=False)
     console.print()
-    for sheet in [phases_sheet(named(advice)), *([flows_sheet(advice)] if advice.has_household else [])]:
+    for sheet in _expected(advice):
         print_sheet(sheet, console)
     if not lines:
         return
     for line in lines:
         console.print(Text(line), soft_wrap=True)
     console.print()
-    proof = f"Then prove it: gamelane measure {advice.measured.host} --compare {folder}"
-    console.print(Text(proof, style="bold"), soft_wrap=True)
+    console.print(Text("Then prove it:", style="bold"))
+    console.print(Text(measuring(advice.measured, "--compare", str(folder), "-o", AFTER)), soft_wrap=True)
 
 
 def print_sheet(sheet: Sheet, console: Console) -> None:
@@ -164,8 +219,8 @@ def print_sheet(sheet: Sheet, console: Console) -> None:
 
 def named(advice: Advice) -> list[Series]:
     """Return what was measured, the same from simulation, and what to expect."""
-    found = [Series("measured", advice.measured.phases), Series("simulated", advice.today)]
-    return [*found, Series("expected", advice.expected)] if advice.expected else found
+    named = {"measured": advice.measured.phases, "simulated": advice.today, "expected": advice.expected}
+    return [Series(name, phases) for name, phases in named.items() if phases]
 
 
 def phases_sheet(series: Sequence[Series]) -> Sheet:
@@ -192,21 +247,26 @@ def phases_sheet(series: Sequence[Series]) -> Sheet:
     return Sheet("What to expect", headings, tuple(rows), caption)
 
 
+RANGES = (
+    "In brackets: of the round trip, the 5th to the 95th percentile on the idle line. Of a rate and of losses, the "
+    "95 % interval. Of a buffer, from the 95th percentile of the waits to one packet more than the longest."
+)
+
+
 def write_page(folder: Path, advice: Advice, lines: Sequence[str]) -> Path:
     """Write `report.html` and `figures/` of an advice; return the page."""
     rows = tuple((name, text) for name, text in (sentence.split(": ", 1) for sentence in sentences(advice)))
     sheets = (
-        phases_sheet(named(advice)),
-        *([flows_sheet(advice)] if advice.has_household else []),
-        Sheet("The line", (Heading("what"), Heading("found")), rows, "Ranges are 95 % intervals.", is_text=True),
-        *searched(advice.found),
+        *_expected(advice),
+        Sheet("The line", (Heading("what"), Heading("found")), rows, RANGES, is_text=True),
+        *(() if advice.found is None else searched(advice.found)),
     )
     return write(
         folder,
         [figure(named(advice))],
         made_by="gamelane advise",
         title=f"Advice for the line to {advice.measured.host}",
-        headline=headline(advice),
+        headline=" ".join([headline(advice), *caveat(advice)]),
         sheets=sheets,
         commands=lines,
     )

@@ -145,6 +145,7 @@ def document(
         "clocks": of.clocks,
         "limit_mbit": of.limit_mbit,
         "plan": ended.get("plan"),
+        "host_congestion": of.host_congestion,
         "imported": of.imported,
         "phases": phases,
         "bufferbloat_ms": of.bufferbloat_ms,

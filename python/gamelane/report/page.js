@@ -115,6 +115,22 @@ function unfold() {
   target?.scrollIntoView?.();
 }
 
+// A printer cannot unfold. The style sheet shows what is folded, but a plot gets its width only from an open fold.
+function unfoldAll() {
+  for (const fold of document.querySelectorAll("main details:not([open])")) {
+    fold.open = true;
+    fold.dataset.printed = "";
+  }
+  window.dispatchEvent(new Event("resize"));
+}
+
+function foldAgain() {
+  for (const fold of document.querySelectorAll("details[data-printed]")) {
+    fold.open = false;
+    delete fold.dataset.printed;
+  }
+}
+
 for (const key of document.querySelectorAll("[data-values]")) {
   key.addEventListener("click", () => {
     key.ariaPressed = String(key.ariaPressed !== "true");
@@ -130,6 +146,8 @@ for (const fold of document.querySelectorAll("details")) {
 document.querySelectorAll("[data-axis]").forEach(zoomAfterClick);
 document.querySelectorAll("main table:not([data-sorted])").forEach(sortable);
 window.addEventListener("hashchange", unfold);
+window.addEventListener("beforeprint", unfoldAll);
+window.addEventListener("afterprint", foldAgain);
 dark.addEventListener("change", drawAll);
 drawAll();
 unfold();

@@ -19,6 +19,9 @@ from gamelane.sweep.records import Cell, Dimension, SweepRecords
 
 BOX = ("min", "low", "lower", "median", "upper", "high")
 STEEP = 30.0
+ROW, LETTER, PHONE = 30, 7, 300
+"""Height of a row of squares, width of a letter in a square, and width of a plot on a telephone, in pixels. A number
+that is wider than its square is turned, and the rows are high enough for it."""
 
 Square = tuple[str, str, str, float]
 
@@ -40,7 +43,7 @@ def _overview(records: SweepRecords, metric: Metric) -> Figure:
         if square.value is not None
     ]
     words = f"{_better(metric)}{f' Each number is the mean over {mean_of}.' if mean_of else ''}"
-    panels = _heat(records, metric, (of.x, of.y), rows)
+    panels = heat(records, metric, (of.x, of.y), rows)
     return Figure("overview", f"Overview of {metric.name}", f"{_in_unit(metric)}. {words}", panels)
 
 
@@ -54,12 +57,13 @@ def _heat_plot(records: SweepRecords, plot: Wanted) -> Figure:
         if mean is not None
     ]
     caption = f"{_in_unit(metric)}{_less(records, plot)}. {_better(metric)}{_mean_of(groups)}"
-    return Figure(plot.name, plot.title, caption, _heat(records, metric, (plot.x, plot.y), rows))
+    return Figure(plot.name, plot.title, caption, heat(records, metric, (plot.x, plot.y), rows))
 
 
-def _heat(
+def heat(
     records: SweepRecords, metric: Metric, along_down: tuple[int, int | None], rows: Sequence[Square]
 ) -> tuple[Panel, ...]:
+    """Return a map of squares for each panel: shades with numbers."""
     x, y = (None if index is None else records.dimensions[index] for index in along_down)
     factor, _ = overview.SCALES.get(metric.unit, (1.0, metric.unit))
     scale = colours.Scale.of([value * factor for *_, value in rows], higher_is_better=metric.higher_is_better)
@@ -71,6 +75,9 @@ def _heat(
             if name == panel
         ]
         frame = pl.DataFrame(squares, schema=["x", "y", "share", "text", "ink"], orient="row")
+        space = LETTER * max(map(len, frame["text"])) + 4
+        turned = alt.expr(f"bandwidth('x') < {space} ? -90 : 0")
+        is_narrow = frame["x"].n_unique() * space > PHONE
         base = alt.Chart(inline(frame)).encode(
             x=alt.X(
                 "x:N", sort=list(x.labels) if x else None, title=x.short if x else None, axis=_quiet(**_upright(x))
@@ -82,9 +89,10 @@ def _heat(
             base.mark_rect(stroke="$paper", strokeWidth=2).encode(
                 color=alt.Color("share:Q", scale=shades, legend=None)
             ),
-            base.mark_text(fontSize=11).encode(text="text:N", color=alt.Color("ink:N", scale=None)),
+            base.mark_text(fontSize=11, angle=turned).encode(text="text:N", color=alt.Color("ink:N", scale=None)),
         ).resolve_scale(color="independent")
-        panels.append(Panel(chart.properties(height=30 * frame["y"].n_unique() + 4), panel))
+        row = max(space, ROW) if is_narrow else ROW
+        panels.append(Panel(chart.properties(height=row * frame["y"].n_unique() + 4), panel))
     return tuple(panels)
 
 
