@@ -1,8 +1,8 @@
 """`gamelane measure` beside irtt, iperf3, flent and crusader, over lines whose delay, rate and queue are known.
 
-Run as root: `python -m bench.measure`. It takes 23 minutes. The programs must be in PATH, for flent also netperf.
-A program that is not there has no row. ping runs all the time: a tool's median round trip is compared with ping's in
-the same seconds.
+Run as root: `python -m bench.measure`. It takes 23 minutes. With the argument `awake` it only shows what sleeping CPUs
+cost, in 5. The programs must be in PATH, for flent also netperf. A program that is not there has no row. ping runs all
+the time: a tool's median round trip is compared with ping's in the same seconds.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import re
 import shutil
 import signal
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -203,6 +204,31 @@ def _delay(line: Hidden, tool: Callable[[Hidden], Idle]) -> tuple[float, float]:
     return found.median_ms, statistics.median_grouped(during, 0.1)  # ping rounds to 0.1 ms
 
 
+@contextmanager
+def awake() -> Iterator[None]:
+    """Keep every CPU awake by a loop of idle priority."""
+    loop = "import os; os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\nwhile True: pass"
+    loops = [subprocess.Popen((sys.executable, "-c", loop)) for _ in range(os.cpu_count() or 1)]
+    try:
+        yield
+    finally:
+        for each in loops:
+            each.kill()
+            each.wait()
+
+
+def asleep_and_awake(line: Hidden) -> None:
+    """Print the median round trips of gamelane and irtt beside ping's, by turns with CPUs that may sleep or not."""
+    for state in (nullcontext, awake) * ROUNDS:
+        with state():
+            time.sleep(1)
+            found = {name: _delay(line, tool) for name, tool in (("gamelane", gamelane_idle), ("irtt", irtt_idle))}
+        shown = "; ".join(
+            f"{name} {own:.3f}, ping {ping:.3f}: {own - ping:+.3f}" for name, (own, ping) in found.items()
+        )
+        print(f"  CPUs {'kept awake' if state is awake else 'may sleep '}: {shown}", flush=True)
+
+
 def rates(line: Hidden, modem: Modem) -> None:
     """Print each tool's rates beside what the line leaves to TCP."""
     for name, (tool, needed) in RATES.items():
@@ -227,9 +253,15 @@ def _rates(line: Hidden, modem: Modem, tool: Callable[[Hidden], tuple[float, flo
     }
 
 
+MODEMS = (Modem(5_000, 20_000, 60_000, 250_000, 20), Modem(20_000, 100_000, 150_000, 500_000, 5))
+
 if __name__ == "__main__":
     print(f"# Linux {os.uname().release}, load average {os.getloadavg()[0]:.1f}")
-    for modem in (Modem(5_000, 20_000, 60_000, 250_000, 20), Modem(20_000, 100_000, 150_000, 500_000, 5)):
+    if "awake" in sys.argv:
+        with measured_line(MODEMS[0]) as line:
+            asleep_and_awake(line)
+        sys.exit()
+    for modem in MODEMS:
         with measured_line(modem) as line:
             print(f"{modem.up_kbit // 1000}/{modem.down_kbit // 1000} Mbit/s, {modem.delay_ms} ms each way")
             delays(line)
