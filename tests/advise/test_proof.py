@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -50,3 +51,10 @@ def test_all_phases_are_judged(ms: float, kept: bool) -> None:
 def test_a_phase_that_was_stopped_counts_as_missing() -> None:
     stopped = Measured("a", _phases(PHASES, 0.1), 0.0, "A+", stopped=True)
     assert [phase.name for phase in stopped.whole] == ["idle", "up", "down"]
+
+
+def test_the_page_does_not_read_as_new_advice(tmp_path: Path) -> None:
+    page = proof.write_page(tmp_path, _proof(_phases(PHASES, 25.0))).read_text(encoding="utf-8")
+    assert "The advice was: Set it." in page
+    assert "Before and after" in page
+    assert "What to expect" not in page

@@ -180,7 +180,7 @@ def flows_sheet(advice: Advice) -> Sheet:
 def _expected(advice: Advice) -> list[Sheet]:
     """Return the tables of what to expect: of the measurement, and of a household."""
     is_known = advice.has_household and advice.found is not None
-    return [phases_sheet(named(advice)), *([flows_sheet(advice)] if is_known else [])]
+    return [phases_sheet("What to expect", named(advice)), *([flows_sheet(advice)] if is_known else [])]
 
 
 def show(advice: Advice, lines: Sequence[str], folder: Path, console: Console) -> None:
@@ -223,7 +223,7 @@ def named(advice: Advice) -> list[Series]:
     return [Series(name, phases) for name, phases in named.items() if phases]
 
 
-def phases_sheet(series: Sequence[Series]) -> Sheet:
+def phases_sheet(title: str, series: Sequence[Series]) -> Sheet:
     """Return a table of the phases, one row for each and each series."""
     headings = (
         Heading("phase"),
@@ -244,7 +244,7 @@ def phases_sheet(series: Sequence[Series]) -> Sheet:
                 figures = (rtt.get("p50"), rtt.get("p95"), phase.loss_percent, *rates)
                 rows.append((name, each.name, *map(number, figures)))
     caption = "Round trip of the game, packets of game and call that were lost, and payload of the TCP load."
-    return Sheet("What to expect", headings, tuple(rows), caption)
+    return Sheet(title, headings, tuple(rows), caption)
 
 
 RANGES = (

@@ -20,6 +20,7 @@ from gamelane.report.sheets import write
 
 AS_PROMISED = 0.15
 """How far the result may be from what was expected (our choice)."""
+TITLE = "Before and after"
 
 
 @dataclass(frozen=True)
@@ -96,16 +97,17 @@ def show(proof: Proof, console: Console) -> None:
     console.print()
     console.print(Text(headline(proof), style="bold"))
     console.print()
-    print_sheet(phases_sheet(proof.series), console)
+    print_sheet(phases_sheet(TITLE, proof.series), console)
 
 
 def write_page(folder: Path, proof: Proof) -> Path:
     """Write `report.html` and `figures/`; return the page."""
+    said = [headline(proof), *([f"The advice was: {proof.promised.recommendation}"] if proof.promised else [])]
     return write(
         folder,
         [figure(proof.series)],
         made_by="gamelane measure --compare",
         title=f"The line to {proof.before.host}, before and after",
-        headline=" ".join([headline(proof), *([proof.promised.recommendation] if proof.promised else [])]),
-        sheets=[phases_sheet(proof.series)],
+        headline=" ".join(said),
+        sheets=[phases_sheet(TITLE, proof.series)],
     )
