@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Self
 
 NAP_S, LATE_S = 0.005, 0.005
-"""Naps that show how busy the machine is, and how much later the thread is awake after a late one."""
+"""Length of a nap. A nap is late if the thread wakes up this long after its end."""
 MOST_LATE = 0.05
 """Share of late naps on a calm machine."""
 SHORTEST_S = 0.2
@@ -39,7 +39,7 @@ def in_time(holds: bool, seen: object) -> None:
 
 
 def repeat(measure: Callable[[], None], say: Callable[[str], None]) -> None:
-    """Measure up to three times. Failures on a disturbed machine do not count, as `PATIENCE` allows."""
+    """Measure up to three times. Failures on a disturbed machine do not count until `PATIENCE` is used up."""
     calm = 0
     while True:
         with Watch() as machine:

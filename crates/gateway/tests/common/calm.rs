@@ -7,9 +7,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 const NAP: Duration = Duration::from_millis(5);
-/// How much later the thread is awake after a late nap.
+/// A nap is late if the thread wakes up this long after its end.
 const LATE: Duration = Duration::from_millis(5);
-/// On a calm machine, at most one nap of so many is late.
+/// A machine is disturbed if more than one nap in this many is late.
 const ONE_IN: u32 = 20;
 /// Time that attempts on a disturbed machine may still take, of all tests of this program together.
 pub static LEFT: Mutex<Duration> = Mutex::new(Duration::from_secs(600));

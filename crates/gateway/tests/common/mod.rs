@@ -374,7 +374,7 @@ pub fn sh(script: &str) {
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Repeats a measurement in real time up to three times, and says so: other work on the machine can spoil one. What no load may change is
-/// asserted within. Failures on a disturbed machine do not count, as [`calm::LEFT`] allows. Panics with the reason of the third that does.
+/// asserted within. Failures on a disturbed machine do not count until [`calm::LEFT`] is used up. Panics with the third reason that counts.
 pub fn up_to_three_times(mut measure: impl FnMut() -> Result<(), String>) {
     let mut failures = 0;
     loop {

@@ -24,7 +24,7 @@ pub struct Reached {
 /// Tries the addresses in turn.
 ///
 /// # Errors
-/// No address accepts: then the error names each with its reason.
+/// If no address accepts. The error names each address with its reason.
 pub fn reach(addresses: &[SocketAddr]) -> Result<Reached, Trouble> {
     let share = Duration::from_nanos(PATIENCE.as_nanos() / addresses.len().max(1) as u64).max(SHORTEST);
     let patience = std::time::Duration::from_nanos(share.as_nanos());
