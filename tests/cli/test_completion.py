@@ -28,6 +28,17 @@ TYPED = {
     "gamelane models openar": "gamelane models openarena",
     "gamelane run household --set link.rt": "gamelane run household --set link.rtt=",
     "gamelane run household --set link.kind=doc": "gamelane run household --set link.kind=docsis",
+    "gamelane measure there --by irtt,": "gamelane measure there --by irtt,iperf3",
+    "gamelane capture an": "gamelane capture any",
+    "gamelane serve --per": "gamelane serve --per-address",
+    "gamelane gateway run --lan l": "gamelane gateway run --lan lo",
+    "gamelane gateway run --lan lo --set gateway.shape.do": "gamelane gateway run --lan lo --set gateway.shape.down=",
+    "gamelane proxy certificates in": "gamelane proxy certificates init",
+    "gamelane impair sh": "gamelane impair show",
+    "gamelane impair lo --profile star": "gamelane impair lo --profile starlink",
+    "gamelane impair ana": "gamelane impair analyze",
+    "gamelane impair trial lo --ho": "gamelane impair trial lo --hold",
+    "gamelane traffic send openar": "gamelane traffic send openarena",
     "gamelane run household --set flow.quake3.tcp.cong": "gamelane run household --set flow.quake3.tcp.congestion=",
 }
 

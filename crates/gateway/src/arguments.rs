@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use clap_complete::ArgValueCandidates;
+use gamelane_device::Interface;
 use gamelane_device::guard;
 use gamelane_device::preflight::IoChoice;
 use gamelane_gateway::tap::{self, WhenFull};
@@ -55,10 +57,10 @@ pub(crate) enum Command {
 #[derive(Args)]
 pub(crate) struct Run {
     /// Interface towards the home.
-    #[arg(long)]
+    #[arg(long, add = ArgValueCandidates::new(Interface::candidates))]
     pub(crate) lan: String,
     /// Interface towards the modem.
-    #[arg(long)]
+    #[arg(long, add = ArgValueCandidates::new(Interface::candidates))]
     pub(crate) wan: String,
     /// A scenario; its `[gateway]` is the policy.
     pub(crate) policy: PathBuf,

@@ -9,7 +9,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use arguments::{Arguments, Command, Run};
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
+use clap_complete::CompleteEnv;
 use gamelane_device::guard;
 use gamelane_gateway::http;
 use gamelane_gateway::policy::Policy;
@@ -22,6 +23,7 @@ use gamelane_service::output::{json_of, print, print_to_reader};
 use gamelane_service::privileges::User;
 
 fn main() -> ExitCode {
+    CompleteEnv::with_factory(Arguments::command).complete();
     let arguments = Arguments::parse();
     log::start(arguments.json_log);
     end(match arguments.command {

@@ -12,7 +12,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap_complete::CompleteEnv;
 use gamelane_core::Seed;
 use gamelane_generator::client::{Client, Ending};
 use gamelane_generator::clock;
@@ -92,6 +93,7 @@ struct Common {
 }
 
 fn main() -> ExitCode {
+    CompleteEnv::with_factory(Arguments::command).complete();
     exit::end(match Arguments::parse().command {
         Command::Serve { common, listen, once } => run_server(&common, listen, once),
         Command::Send { common, to, flow, from, seed } => run_client(&common, &to, &flow, from, seed),

@@ -6,10 +6,11 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap_complete::{ArgValueCandidates, CompleteEnv, CompletionCandidate};
 use gamelane_core::Duration;
-use gamelane_device::guard;
 use gamelane_device::preflight::{self, IoChoice, PreflightError};
+use gamelane_device::{Interface, guard};
 use gamelane_impair::control::{self, Begin, Request};
 use gamelane_impair::detour;
 use gamelane_impair::page::page;
@@ -36,12 +37,13 @@ enum Command {
     /// Change the impairment while it runs.
     Set {
         /// The interface it was started with.
+        #[arg(add = ArgValueCandidates::new(Interface::candidates))]
         interface: String,
         /// Start from no impairment instead of the one in force.
         #[arg(long, conflicts_with = "profile")]
         clear: bool,
         /// Start from a shipped profile instead of the impairment in force.
-        #[arg(long, value_name = "NAME")]
+        #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(profile_names))]
         profile: Option<String>,
         #[command(flatten)]
         values: Values,
@@ -52,6 +54,7 @@ enum Command {
     /// Show the impairment in force and the counters.
     Show {
         /// The interface it was started with.
+        #[arg(add = ArgValueCandidates::new(Interface::candidates))]
         interface: String,
         /// Print JSON.
         #[arg(long)]
@@ -62,6 +65,7 @@ enum Command {
     /// Show the impairment in force and change it by keys, in a terminal.
     Tune {
         /// The interface it was started with.
+        #[arg(add = ArgValueCandidates::new(Interface::candidates))]
         interface: String,
     },
     /// Check whether this machine can impair one interface, without --to. Changes nothing.
@@ -77,12 +81,13 @@ enum Command {
 #[derive(Args)]
 struct Run {
     /// The interface that this machine plays over; what it sends goes up. With --to, the interface towards the player.
+    #[arg(add = ArgValueCandidates::new(Interface::candidates))]
     interface: String,
     /// Bridge to this interface, for players on other machines.
-    #[arg(long, value_name = "IF")]
+    #[arg(long, value_name = "IF", add = ArgValueCandidates::new(Interface::candidates))]
     to: Option<String>,
     /// A shipped profile to start with.
-    #[arg(long, value_name = "NAME", conflicts_with = "file")]
+    #[arg(long, value_name = "NAME", conflicts_with = "file", add = ArgValueCandidates::new(profile_names))]
     profile: Option<String>,
     /// A profile of your own to start with.
     #[arg(long, value_name = "FILE")]
@@ -144,12 +149,18 @@ struct Values {
     set: Vec<String>,
 }
 
+/// The shipped profiles, as a shell offers them.
+fn profile_names() -> Vec<CompletionCandidate> {
+    PROFILES.iter().map(|profile| CompletionCandidate::new(profile.name)).collect()
+}
+
 /// The failure's own exit code if `error` is one, [`Exit::CannotRun`] otherwise.
 fn cannot_run(error: anyhow::Error) -> Failure {
     error.downcast().unwrap_or_else(|error| Failure(Exit::CannotRun, format!("{error:#}")))
 }
 
 fn main() -> ExitCode {
+    CompleteEnv::with_factory(Arguments::command).complete();
     end(match Arguments::parse().command {
         Command::Run(arguments) => begin(arguments),
         Command::Set { interface, clear, profile, values, json } => {

@@ -193,12 +193,7 @@ fn find(interface: &str) -> Result<Option<Interface>, LiveError> {
         return Ok(None);
     }
     Interface::find(interface).map(Some).map_err(|_| {
-        let mut known: Vec<String> = std::fs::read_dir("/sys/class/net")
-            .into_iter()
-            .flatten()
-            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .collect();
-        known.sort_unstable();
+        let mut known = Interface::names();
         known.push("any".to_owned());
         LiveError::NoInterface { interface: interface.to_owned(), known }
     })

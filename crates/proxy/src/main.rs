@@ -3,7 +3,8 @@
 
 mod page;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
+use clap_complete::CompleteEnv;
 use gamelane_mux::Role;
 use gamelane_proxy::admin::{Admin, Proxy};
 use gamelane_proxy::certificates::command;
@@ -86,6 +87,7 @@ impl From<Ends> for Role {
 }
 
 fn main() -> ExitCode {
+    CompleteEnv::with_factory(Arguments::command).complete();
     let arguments = Arguments::parse();
     log::start(arguments.json_log);
     exit::end(match arguments.command {

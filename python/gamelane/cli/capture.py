@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gamelane.cli import options
+from gamelane.cli import completing, options
 from gamelane.cli.doing import carry_out
 
 LARGEST_SNAPLEN = 262_144
@@ -12,7 +12,12 @@ SMALLEST_SNAPLEN = 64
 
 
 @click.command()
-@click.argument("interface", metavar="IFACE", help="Network interface, or `any` for all interfaces.")
+@click.argument(
+    "interface",
+    metavar="IFACE",
+    shell_complete=completing.interfaces_or_any,
+    help="Network interface, or `any` for all interfaces.",
+)
 @options.output("Write the packets to this folder. Without -o they are analyzed but not stored.")
 @click.option(
     "--filter", "filter_", metavar="EXPR", default="", help="Record only packets that match this tcpdump expression."

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+import socket
+import subprocess
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from gamelane import _native, library
+from gamelane import _native, library, programs
 from gamelane.errors import ScenarioError, UsageError
 
 Items = list[CompletionItem[str]]
@@ -32,14 +35,36 @@ models_or_files = names(lambda: [each["name"] for each in _native.models()], fil
 engines = names(lambda: ("sim", "lab", "sim,lab"))
 formats = names(lambda: ("csv", "flent"))
 captures = names(lambda: (), files=True)
+interfaces = names(lambda: [name for _, name in socket.if_nameindex()])
+interfaces_or_any = names(lambda: [*(name for _, name in socket.if_nameindex()), "any"])
+meters = names(lambda: ("irtt", "iperf3", "irtt,iperf3"))
+
+
+def of_program(program: programs.Program, words: Sequence[str], incomplete: str) -> Items:
+    """Offer what a program of ours tells Fish (by its library clap_complete); nothing if the program is not built."""
+    try:
+        path = program.find()
+    except UsageError:
+        return []
+    asked = [str(path), "--", program.name, *words, incomplete]
+    answered = subprocess.run(asked, env=os.environ | {"COMPLETE": "fish"}, capture_output=True, text=True, check=False)
+    found = (line.partition("\t") for line in answered.stdout.splitlines())
+    # As Click does: options only where a word begins like one.
+    return [
+        CompletionItem(name, help=text or None) for name, _, text in found if name[0] != "-" or incomplete[:1] == "-"
+    ]
 
 
 def settings(context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
     """Offer keys of a scenario, one level at a time, and after `=` the words that the key allows."""
+    # Click leaves arguments unread before an option without a value.
+    return keys_of(context.params.get("scenario") or next(iter(context.args), None), incomplete)
+
+
+def keys_of(scenario: Any, incomplete: str) -> Items:
+    """Offer the keys of a scenario, as `settings` does. If it cannot be read, a flow is named `*`."""
     from gamelane.keys import keys  # noqa: PLC0415 - only where it is needed
 
-    # Click leaves arguments unread before an option without a value.
-    scenario = context.params.get("scenario") or next(iter(context.args), None)
     known = keys(_flows(scenario))
     key, equals, value = incomplete.partition("=")
     if equals:

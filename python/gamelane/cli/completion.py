@@ -41,7 +41,7 @@ class Bash(BashComplete):
             dir) compopt -o dirnames ;;
             plain)
                 COMPREPLY+=("${value#"$before"}")
-                [[ $value == *[.=] ]] && compopt -o nospace ;;
+                [[ $value == *[.=/] ]] && compopt -o nospace ;;
         esac
     done < <(COMP_WORDS=$line %(complete_var)s=bash_complete "$1")
 }
@@ -61,7 +61,13 @@ class Zsh(ZshComplete):
     source_template = ZshComplete.source_template.replace("compadd -U ", "compadd -U -S '' ")
 
 
-SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": Zsh, "fish": FishComplete}
+class Fish(FishComplete):
+    """Keeps the commas of a value and of its description."""
+
+    source_template = FishComplete.source_template.replace('string split ","', 'string split --max 1 ","')
+
+
+SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": Zsh, "fish": Fish}
 
 
 @click.command()

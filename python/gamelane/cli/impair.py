@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from gamelane import programs
-from gamelane.cli import options
+from gamelane.cli import completing, options
 from gamelane.cli.doing import carry_out
 from gamelane.cli.handover import Handover
 
@@ -13,23 +13,26 @@ WORDS = ("run", "set", "show", "profiles", "check", "tune")
 trials = click.Group("impair", help="Blind trials of delay and loss.")
 
 
-@click.command(cls=Handover)
+def _with_run(words: list[str]) -> list[str]:
+    """Add `run`, which may be left out before an interface."""
+    return words if not words or words[0] in WORDS or words[0].startswith("-") else ["run", *words]
+
+
+@click.command(cls=Handover, program=programs.IMPAIR, words=_with_run, first=[completing.interfaces])
 @click.pass_context
 def impair(context: click.Context) -> object:
     """Become `gamelane-impair` (docs/impair.md), except for `trial` and `analyze`, which run here."""
     words = context.args
     if words and words[0] in trials.commands:
         return trials.main(words, "gamelane impair", standalone_mode=False)
-    if words and words[0] not in WORDS and not words[0].startswith("-"):
-        words = ["run", *words]
-    return programs.IMPAIR.become(words)
+    return programs.IMPAIR.become(_with_run(words))
 
 
 impair.commands = trials.commands
 
 
 @trials.command()
-@click.argument("interface", metavar="IF", help="Interface to impair.")
+@click.argument("interface", metavar="IF", shell_complete=completing.interfaces, help="Interface to impair.")
 @options.output("Write plan and ratings to this folder. A trial that was started there continues.", required=True)
 @click.option(
     "--grid",

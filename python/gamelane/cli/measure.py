@@ -5,16 +5,25 @@ from __future__ import annotations
 import click
 
 from gamelane import programs
-from gamelane.cli import options
+from gamelane.cli import completing, options
 from gamelane.cli.doing import carry_out
 from gamelane.cli.handover import Handover
 
 
-@click.command(cls=Handover, short_help="Let other hosts measure their line to this one.")
+def _listening(words: list[str]) -> list[str]:
+    return ["listen", *words]
+
+
+@click.command(
+    cls=Handover,
+    program=programs.TRAFFIC,
+    words=_listening,
+    short_help="Let other hosts measure their line to this one.",
+)
 @click.pass_context
 def serve(context: click.Context) -> None:
     """Become `gamelane-traffic listen [--listen ADDRESS:PORT] [--key FILE]` (docs/measure.md)."""
-    programs.TRAFFIC.become(["listen", *context.args])
+    programs.TRAFFIC.become(_listening(context.args))
 
 
 @click.command()
@@ -50,6 +59,7 @@ def serve(context: click.Context) -> None:
 @click.option(
     "--by",
     metavar="PROGRAMS",
+    shell_complete=completing.meters,
     help="Measure with `irtt`, `iperf3` or `irtt,iperf3`, whose servers run on HOST. `iperf3:5300` names a port.",
 )
 @options.output("Write report and records to this folder, as `gamelane run` does.")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
+from gamelane import programs
 from gamelane.cli import completing, options
 from gamelane.cli.doing import carry_out
 from gamelane.cli.handover import Handover
@@ -61,14 +64,22 @@ def generate(**given: object) -> object:
     return carry_out("traffic", "generate", given)
 
 
-@traffic.command(cls=Handover, short_help="Act as the server of a game or scenario on real UDP sockets.")
+def _sender(role: str) -> dict[str, Any]:
+    """Return what completes the words of `serve` and `send`."""
+    names = [completing.scenarios, completing.models]
+    return {"program": programs.TRAFFIC, "words": lambda words: [role, *words], "first": names, "keys": True}
+
+
+@traffic.command(
+    cls=Handover, **_sender("serve"), short_help="Act as the server of a game or scenario on real UDP sockets."
+)
 @click.pass_context
 def serve(context: click.Context) -> None:
     """Become `gamelane-traffic serve NAME [--listen ADDRESS:PORT]` (docs/traffic.md)."""
     carry_out("sending", "become", {"words": ["serve", *context.args]})
 
 
-@traffic.command(cls=Handover, short_help="Act as a client of `serve` on real UDP sockets.")
+@traffic.command(cls=Handover, **_sender("send"), short_help="Act as a client of `serve` on real UDP sockets.")
 @click.pass_context
 def send(context: click.Context) -> None:
     """Become `gamelane-traffic send NAME [--to HOST:PORT] [-o FILE]` (docs/traffic.md)."""

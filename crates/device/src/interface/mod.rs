@@ -38,6 +38,23 @@ pub struct Interface {
 }
 
 impl Interface {
+    /// Names of all interfaces in the network namespace of this process, in order.
+    #[must_use]
+    pub fn names() -> Vec<String> {
+        let entries = std::fs::read_dir("/sys/class/net").into_iter().flatten();
+        let mut names: Vec<_> =
+            entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// The names, as a shell offers them for an argument.
+    #[cfg(feature = "clap")]
+    #[must_use]
+    pub fn candidates() -> Vec<clap_complete::CompletionCandidate> {
+        Self::names().into_iter().map(clap_complete::CompletionCandidate::new).collect()
+    }
+
     /// Looks an interface up in the network namespace of this thread.
     ///
     /// # Errors
