@@ -6,6 +6,7 @@ import html
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import vl_convert
@@ -74,13 +75,11 @@ def test_a_reader_without_scripts_sees_every_figure(queues: Results, text: str) 
     assert len(set(names)) == len(names)
 
 
-DRIVEN = """<script>
-const keep = (name, value) => { document.body.dataset[name] = JSON.stringify(value); };
+DRIVEN = """
 const rows = () => [...document.querySelector("main table").tBodies[0].rows].map((row) => row.cells[3].innerText);
 const shown = (figure, signal) =>
   [...views].filter(([place]) => place.closest("section").id === figure).map(([, view]) => view.signal(signal));
 async function drive() {
-  while (views.size < Object.keys(panels).length) await new Promise((done) => setTimeout(done, 20));
   document.querySelector("#throughput-up [data-zoom='0.6']").click();
   document.querySelector("#throughput-up [data-values]").click();
   await Promise.all([...views.values()].map((view) => view.runAsync()));
@@ -92,21 +91,70 @@ async function drive() {
   keep("up", [heading.parentElement.ariaSort, rows()]);
   heading.click();
   keep("down", [heading.parentElement.ariaSort, rows()]);
-}
-drive();
-</script>"""
+}"""
 
 
 @needs_browser
 def test_a_browser_zooms_switches_and_sorts(text: str, tmp_path: Path) -> None:
-    (tmp_path / "page.html").write_text(text + DRIVEN)
-    dom = opened(tmp_path / "page.html", tmp_path / "profile")
-    body = re.search("<body[^>]*>", dom)
-    assert body
-    found = {name: json.loads(html.unescape(value)) for name, value in re.findall(r'data-(\w+)="([^"]*)"', body[0])}
+    found = _driven(text, DRIVEN, tmp_path)
     assert all(extent[0] > 0 and extent[1] < 6 for extent in found["zoomed"])
     assert len({str(extent) for extent in found["zoomed"]}) == 1
     assert found["alone"] == [None]
     assert found["hidden"] == [["quake3"], ["quake3"]]
     assert found["up"][0] == "ascending"
     assert found["down"] == ["descending", found["up"][1][::-1]]
+
+
+READ = """
+async function drive() {
+  const place = document.querySelector("#throughput-up [data-panel]");
+  const press = (key) => {
+    place.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+    return document.querySelector("[role=status]").textContent;
+  };
+  place.focus();
+  keep("focused", document.activeElement === place);
+  keep("ignored", press("ArrowDown"));
+  keep("read", ["Home", "ArrowRight", "ArrowLeft", "ArrowLeft", "ArrowDown", "End", "ArrowRight"].map(press));
+  keep("tooltip", document.getElementById("vg-tooltip-element").innerText);
+  const { left, top, height } = place.querySelector("canvas").getBoundingClientRect();
+  press("Escape");
+  const at = { clientX: left + 120, clientY: top + height / 2, bubbles: true };
+  place.querySelector("canvas").dispatchEvent(new PointerEvent("pointermove", at));
+  keep("pointed", document.getElementById("vg-tooltip-element").innerText);
+  document.querySelector("#throughput-up [data-values]").click();
+  await views.get(place).runAsync();
+  keep("switched", press("Home"));
+  keep("ended", [press("Escape"), document.querySelector("#throughput-up .reading").hidden]);
+}"""
+
+
+@needs_browser
+def test_values_are_read_by_keyboard(text: str, tmp_path: Path) -> None:
+    found = _driven(text, READ, tmp_path)
+    assert found["focused"]
+    assert found["ignored"] == ""
+    first, second, back, stopped, other, last, end = found["read"]
+    assert first.startswith("flow quake3, s 0, kbit/s ")
+    assert second.startswith("flow quake3, s 1, kbit/s ")
+    assert first == back == stopped
+    assert other.startswith("flow upload, s 0, kbit/s ")
+    assert last == end
+    assert last.startswith("flow upload, s 5, kbit/s ")
+    assert found["tooltip"].split() == last.replace(",", "").split()
+    assert found["pointed"].split()[:2] == ["flow", "quake3"]
+    assert found["switched"] == other
+    assert found["ended"] == ["", True]
+
+
+def _driven(text: str, script: str, folder: Path) -> dict[str, Any]:
+    """Return what a script has kept in a page, once the plots were drawn."""
+    begin = """
+    const keep = (name, value) => { document.body.dataset[name] = JSON.stringify(value); };
+    const drawn = async () => {
+      while (views.size < Object.keys(panels).length) await new Promise((done) => setTimeout(done, 20));
+    };"""
+    (folder / "page.html").write_text(f"{text}<script>{begin}{script} drawn().then(drive);</script>")
+    body = re.search("<body[^>]*>", opened(folder / "page.html", folder / "profile"))
+    assert body
+    return {name: json.loads(html.unescape(value)) for name, value in re.findall(r'data-(\w+)="([^"]*)"', body[0])}

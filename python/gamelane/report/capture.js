@@ -24,15 +24,14 @@ function show(capture, shown) {
 // One drawing at a time: a reader who goes through the list with the arrow keys is faster than they are.
 function drawOverTime(place, wanted) {
   latest.set(place, wanted);
-  turn = turn.then(() => latest.get(place) === wanted && embed(place, wanted));
+  turn = turn.then(() => latest.get(place) === wanted && replace(place, wanted));
 }
 
-async function embed(place, { capture, spec }) {
-  const options = { mode: "vega-lite", actions: false, config: themed(config), renderer: "canvas" };
+async function replace(place, { capture, spec }) {
   drawn.get(place)?.view.finalize();
   drawn.delete(place);
   try {
-    const { view } = await vegaEmbed(place, themed(spec), options);
+    const view = await embed(place, spec);
     drawn.set(place, { view, capture });
     view.addSignalListener("zoom_t", (_, shown) => show(capture, shown));
     fill(place);

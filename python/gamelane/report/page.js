@@ -12,10 +12,16 @@ function themed(value) {
   return JSON.parse(text);
 }
 
+async function embed(place, spec) {
+  const options = { mode: "vega-lite", actions: false, config: themed(config), renderer: "canvas", patch: nameWords };
+  const { view } = await vegaEmbed(place, themed(spec), options);
+  readByKeys(place, view);
+  return view;
+}
+
 async function drawPanel(place) {
-  const options = { mode: "vega-lite", actions: false, config: themed(config), renderer: "canvas" };
   try {
-    const { view } = await vegaEmbed(place, themed(panels[place.dataset.panel]), options);
+    const view = await embed(place, panels[place.dataset.panel]);
     views.get(place)?.finalize();
     views.set(place, view);
     if (place.dataset.axis) {

@@ -44,7 +44,7 @@ def render(template: str, drawn: Sequence[Figure], *, styles: Sequence[str] = ()
             style=Markup("".join([_themes(), *(text(name) for name in ("page.css", *styles))])),
             plots=Markup(script_json({"config": CONFIG | ON_A_PAGE, "themes": THEMES, "panels": panels(drawn)})),
             picture=picture,
-            script=Markup(text("page.js")),
+            script=Markup(text("values.js") + text("page.js")),
             library=Markup(library()),
             **values,
         )

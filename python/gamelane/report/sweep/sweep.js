@@ -263,11 +263,10 @@ function draw_series(cell) {
     const values = busy.flatMap(([line, { t, v }]) => t.map((at, index) => ({ t: at, v: v[index], line })));
     const plot = element("div", { class: "plot" });
     place.append(element("figure", {}, element("figcaption", {}, `${title}, seed ${kept.seed}`), plot));
-    vegaEmbed(plot, themed({ data: { values }, width: "container", height: 150,
+    embed(plot, { data: { values }, width: "container", height: 150,
       mark: { type: "line", strokeWidth: 1.2, clip: true, interpolate: unit === "ms" || title === "Backlog" ? "linear" : "step-after" },
       encoding: { x: { field: "t", type: "quantitative", title: "s", scale: { domain: [0, kept.duration_s] } }, y: { field: "v", type: "quantitative", title: unit },
-        color: { field: "line", type: "nominal", title: null, legend: busy.length > 1 ? { orient: "bottom", labelColor: "$muted", columns: 3 } : null } } }),
-      { mode: "vega-lite", actions: false, config: themed(config), renderer: "canvas" });
+        color: { field: "line", type: "nominal", title: null, legend: busy.length > 1 ? { orient: "bottom", labelColor: "$muted", columns: 3 } : null } } });
   }
 }
 
