@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gamelane.advise import household
 from gamelane.analysis import bottleneck, line
 from tests.advise.lines import SLOW_DSL, SPANS, Known, measured, records_of
 
@@ -80,6 +81,44 @@ def test_the_longest_wait_is_that_of_all_phases_with_a_load() -> None:
         assert lane.buffer_ms is not None
         assert of.buffer_ms is not None
         assert lane.buffer_ms.value == pytest.approx(of.buffer_ms.value, rel=0.05)
+
+
+@pytest.mark.parametrize(("written", "bytes_"), [("", 0), ("fixed", 14), ("fixed", 44), ("ethernet", 38)])
+@pytest.mark.parametrize(("up", "down"), [(5, 25), (20, 60), (10, 100)])
+def test_the_framing_is_found(up: int, down: int, written: str, bytes_: int) -> None:
+    kind = f'{{ kind = "fixed", bytes = {bytes_} }}' if written == "fixed" else f'"{written}"'
+    buffer_up, buffer_down = (f"{each * 1000 * 160 // 8}B" for each in (up, down))
+    known = Known(up, down, 20, buffer_up, buffer_down, f", overhead = {kind}" if written else "")
+    found = measured(known).framing_bytes
+    assert found is not None
+    assert found.value == pytest.approx(bytes_, abs=5)
+    assert found.low - 3 <= bytes_ <= (found.high or 0) + 3
+
+
+def test_the_framing_of_atm_is_what_acks_take_in_cells() -> None:
+    """1500 B take 33 cells, so a cell carries 45 B of it. An ACK takes two or, with SACK blocks, three."""
+    found = measured(Known(10, 100, 20, "200000B", "2000000B", ', overhead = "atm"')).framing_bytes
+    assert found is not None
+    assert 2 * 1500 / 33 - 52 < found.value < 3 * 1500 / 33 - 52
+
+
+def test_without_counts_of_acks_the_framing_is_not_known() -> None:
+    client, server = (ends[ends["what"] != line.ACKNOWLEDGED] for ends in records_of(SLOW_DSL))
+    link = bottleneck.link(client, server, SPANS)
+    assert link is not None
+    assert link.framing_bytes is None
+    assert household.framing(link) == household.USUAL_FRAMING
+
+
+def test_a_medium_that_both_directions_share_has_no_framing() -> None:
+    """While both are loaded each has half the rate, and ACKs are not the reason."""
+    client, server = (ends.copy() for ends in records_of(SLOW_DSL))
+    both = client["at"].min() + np.uint64(SPANS[-1][1] * 1e9)
+    for ends in (client, server):
+        ends["payload"][(ends["at"] >= both) & (ends["what"] == line.RECEIVED) & (ends["flow"] > line.CALL)] //= 2
+    link = bottleneck.link(client, server, SPANS)
+    assert link is not None
+    assert link.framing_bytes is None
 
 
 def test_losses_and_jitter_of_the_idle_line() -> None:

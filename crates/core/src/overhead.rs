@@ -14,6 +14,11 @@ pub enum Overhead {
     Ethernet,
     /// DOCSIS: 18 B per packet (Ethernet header 14, FCS 4), at least 64 B in all.
     Docsis,
+    /// The same for each packet, as it is found by measuring a line.
+    Fixed {
+        /// Bytes per packet.
+        overhead: u32,
+    },
     /// ATM: cells of 53 B that each carry 48 B, after `overhead` bytes of encapsulation (40 for PPPoE LLC/SNAP).
     Atm {
         /// Encapsulation bytes per packet, added before the packet is cut into cells.
@@ -33,6 +38,7 @@ impl Overhead {
             Self::None => len.0,
             Self::Ethernet => max(len.0 + FRAMED + PREAMBLE_AND_GAP, SHORTEST_FRAME + PREAMBLE_AND_GAP),
             Self::Docsis => max(len.0 + FRAMED, SHORTEST_FRAME),
+            Self::Fixed { overhead } => len.0 + overhead,
             Self::Atm { overhead } => (len.0 + overhead).div_ceil(48) * 53,
             Self::Ptm { overhead } => {
                 let framed = len.0 + overhead;
@@ -81,6 +87,7 @@ mod tests {
         assert_eq!(Overhead::Ethernet.wire_len(IpLen(IPV4_HEADER + UDP_HEADER)), WireLen(84));
         assert_eq!(Overhead::Ethernet.wire_len(IpLen(1500)), WireLen(1538));
         assert_eq!(Overhead::Docsis.wire_len(IpLen(IPV4_HEADER + TCP_HEADER)), WireLen(64));
+        assert_eq!(Overhead::Fixed { overhead: 44 }.wire_len(IpLen(52)), WireLen(96));
         assert_eq!(Overhead::Ptm { overhead: 30 }.wire_len(IpLen(1500)), WireLen(1530 + 24));
     }
 }

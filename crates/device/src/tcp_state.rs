@@ -16,12 +16,16 @@ pub struct TcpState {
     pub timestamps: bool,
     /// Segments that are sent and not acknowledged.
     pub in_flight: u32,
+    /// Segments that the receiver has after a gap (SACK).
+    pub sacked: u32,
     /// Smoothed round-trip time, in microseconds.
     pub srtt_us: u32,
     /// Congestion window, in segments.
     pub window: u32,
     /// Segments that were sent again so far.
     pub sent_again: u32,
+    /// Segments that came in so far: to a sender, ACKs. It counts modulo 2^32.
+    pub received: u32,
     /// Segments that have arrived so far, also those after a gap (SACK). It counts modulo 2^32.
     pub delivered: u32,
 }
@@ -40,9 +44,11 @@ pub fn tcp_state(socket: impl AsFd) -> Result<TcpState> {
         segment: info[4],
         timestamps: info[1].to_ne_bytes()[1] & TIMESTAMPS != 0,
         in_flight: info[6],
+        sacked: info[7],
         srtt_us: info[17],
         window: info[20],
         sent_again: info[25],
+        received: info[35],
         delivered: info[48],
     })
 }
@@ -65,6 +71,7 @@ mod tests {
         own.read_exact(&mut [0; 6]).unwrap();
         let state = tcp_state(&own).unwrap();
         assert_eq!((state.delivered - before, state.sent_again, state.timestamps), (1, 0, true));
+        assert!(state.received >= 2 && state.sacked == 0, "{state:?}");
         assert!((2..=100).contains(&state.window) && (500..70_000).contains(&state.segment), "{state:?}");
         assert!((200_000..10_000_000).contains(&state.rto_us) && state.srtt_us < 1_000_000, "{state:?}");
         assert!(tcp_state(UdpSocket::bind("127.0.0.1:0").unwrap()).is_err());

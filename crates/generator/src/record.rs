@@ -63,6 +63,14 @@ pub enum What {
         /// Segments that were sent again.
         again: u32,
     },
+    /// ACKs that the TCP stream of this number and direction has received since it began. They are packets of the other direction. The
+    /// payload is the size of the IP packet of one without SACK blocks.
+    Acknowledged {
+        /// All of them.
+        acks: u32,
+        /// Those that came while the receiver lacked a segment: they are longer by SACK blocks.
+        sacks: u32,
+    },
 }
 
 /// Receives records.
@@ -145,6 +153,7 @@ impl Record {
                 rto_us: value as u32,
             },
             5 => What::Delivered { segments: value as u32, again: u32::from_le_bytes(number(bytes, 20)?) },
+            6 => What::Acknowledged { acks: value as u32, sacks: u32::from_le_bytes(number(bytes, 20)?) },
             _ => return None,
         };
         Some(Self {
@@ -167,9 +176,13 @@ impl Record {
             What::RoundTrip { took } => (3, took.as_nanos()),
             What::Tcp { srtt_us, rto_us, .. } => (4, u64::from(srtt_us) << 32 | u64::from(rto_us)),
             What::Delivered { segments, .. } => (5, segments.into()),
+            What::Acknowledged { acks, .. } => (6, acks.into()),
         };
         let mut bytes = [0; RECORD_BYTES];
-        if let What::Tcp { in_flight: beside, .. } | What::Delivered { again: beside, .. } = self.what {
+        if let What::Tcp { in_flight: beside, .. }
+        | What::Delivered { again: beside, .. }
+        | What::Acknowledged { sacks: beside, .. } = self.what
+        {
             bytes[20..24].copy_from_slice(&beside.to_le_bytes());
         }
         bytes[0] = kind;
@@ -189,6 +202,26 @@ mod tests {
     use std::io::BufWriter;
 
     use super::*;
+
+    #[test]
+    fn a_record_is_read_as_it_was_written() {
+        for what in [
+            What::Sent { late: Duration::from_micros(7) },
+            What::Received { one_way: Some(Duration::from_millis(9)) },
+            What::Received { one_way: None },
+            What::Duplicate,
+            What::RoundTrip { took: Duration::from_millis(20) },
+            What::Tcp { in_flight: 3, srtt_us: 4, rto_us: 5 },
+            What::Delivered { segments: 6, again: 7 },
+            What::Acknowledged { acks: 8, sacks: 9 },
+        ] {
+            let at = Instant::from_millis(1);
+            let record =
+                Record { what, direction: Direction::Down, flow: 2, payload: 52, session: 3, number: 4, at };
+            assert_eq!(Record::from_bytes(&record.bytes()), Some(record));
+        }
+        assert_eq!(Record::from_bytes(&[7; RECORD_BYTES]), None);
+    }
 
     /// Regression: a program that was killed lost up to a mebibyte of records, often the whole match.
     #[test]

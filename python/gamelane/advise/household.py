@@ -23,6 +23,9 @@ USUAL = Plan(30, 4, "", 1)
 """Stands for the plan of a measurement that has none."""
 CONGESTION = {"cubic": "cubic", "reno": "newreno", "bic": "bic", "vegas": "vegas", "westwood": "westwood"}
 """Congestion controls that the simulation has. CUBIC stands for all others, as most hosts use it."""
+USUAL_FRAMING = 44
+"""What OpenWrt advises for SQM on Ethernet and where nothing is known ("SQM Details"). Rates are measured with full
+packets, so too many bytes take nothing from those."""
 GAME_BYTES = {"up": 88, "down": 200}
 """IP bytes of the packets of the measured game, whose round trip is the link's."""
 SHORTEST_BUFFER_PACKETS = 8
@@ -115,6 +118,16 @@ def of(link: Link, folder: Path | None = None) -> Overrides:
     return [("link", _link(link, folder)), ("gateway", f"{{ up = {_buffer(link.up)}, down = {_buffer(link.down)} }}")]
 
 
+def framing(link: Link) -> int:
+    """Return the bytes that each packet takes in addition to its IP bytes.
+
+    A line whose rate wanders has none: its rates are those of IP packets.
+    """
+    if link.up.wanders or link.down.wanders:
+        return 0
+    return USUAL_FRAMING if link.framing_bytes is None else round(link.framing_bytes.value)
+
+
 def behind(link: Link) -> tuple[tuple[str, str], ...]:
     """Return the overrides for the buffers behind a gateway that shapes."""
     return ("gateway.modem", _buffer(link.up)), ("gateway.isp", _buffer(link.down))
@@ -133,7 +146,9 @@ def traces(link: Link) -> dict[str, str]:
 
 def _link(link: Link, folder: Path | None) -> str:
     lanes = {"up": link.up, "down": link.down}
-    keys = {way: f'"{lane.rate_bps.value / 1e3:.0f}kbit"' for way, lane in lanes.items() if not lane.wanders}
+    each = framing(link)
+    rates = {way: lane.rate_bps.value * (1 + each / lane.packet_bytes) for way, lane in lanes.items()}
+    keys = {way: f'"{rates[way] / 1e3:.0f}kbit"' for way, lane in lanes.items() if not lane.wanders}
     wandering = {way: json.dumps(str((folder or Path()) / TRACES[way])) for way, lane in lanes.items() if lane.wanders}
     if wandering:
         keys |= {"kind": '"trace"', "trace": _table(wandering)}
@@ -141,9 +156,11 @@ def _link(link: Link, folder: Path | None) -> str:
     lost = {way: lane.loss.value for way, lane in lanes.items() if lane.loss.low > 0}
     if jitter:
         keys["jitter"] = _table({way: f'"{1e3 * ms:.0f}us"' for way, ms in jitter.items()})
+    if each:
+        keys["overhead"] = f'{{ kind = "fixed", bytes = {each} }}'
     if lost:
         keys["loss"] = _table({way: f'"{100 * share:.3g}%"' for way, share in lost.items()})
-    sending = sum(8e3 * GAME_BYTES[way] / lane.rate_bps.value for way, lane in lanes.items())
+    sending = sum(8e3 * (GAME_BYTES[way] + each) / rate for way, rate in rates.items())
     rtt_ms = max(link.rtt_ms.value - sending - sum(jitter.values()) / 2, 0.0)
     return _table(keys | {"rtt": f'"{1e3 * rtt_ms:.0f}us"'})
 

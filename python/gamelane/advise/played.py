@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from gamelane.advise import household
 from gamelane.analysis import line
-from gamelane.analysis.bottleneck import PACKET, PAYLOAD, UDP_IP_BYTES
-from gamelane.analysis.line import DELIVERED, DOWN, RECEIVED, RECORD, ROUND_TRIP, SENT, UP, Records
+from gamelane.analysis.bottleneck import ACK, PACKET, PAYLOAD, SACKED, UDP_IP_BYTES, Floats
+from gamelane.analysis.line import ACKNOWLEDGED, DELIVERED, DOWN, RECEIVED, RECORD, ROUND_TRIP, SENT, UP, Records
 
 PROBES = {household.GAME: line.GAME, household.CALL: line.CALL}
+BACK = {"up": "down", "down": "up"}
 LOAD = 2
 SAMPLED_EVERY_S = 0.1
 
@@ -37,6 +37,8 @@ def records(frames: Mapping[str, pl.DataFrame]) -> tuple[Records, Records]:
             own, gone = arrived.filter(flow=flow), lost.filter(flow=flow)
             receiver.append(Like(way, LOAD, PAYLOAD).records(RECEIVED, own["t_s"]))
             sender.append(_delivered(way, stream, own["t_s"].to_numpy(), len(gone)))
+            back = {"flow": flow, "direction": BACK[name]}
+            sender.append(_acknowledged(way, stream, *(frames[table].filter(**back) for table in ("delay", "windows"))))
     trips = frames["rtt"].filter(flow=household.GAME)
     made[UP].append(Like(UP, line.GAME, 0).records(ROUND_TRIP, trips["t_s"], trips["rtt_ms"]))
     client, server = (np.sort(np.concatenate(made[end]), order="at") for end in (UP, DOWN))
@@ -61,9 +63,23 @@ class Like:
         return found
 
 
-def _delivered(way: int, stream: int, times_s: npt.NDArray[np.float64], lost: int) -> Records:
+def _delivered(way: int, stream: int, times_s: Floats, lost: int) -> Records:
     """Return the sender's count of the packets that arrived at these times, as it would have been sampled."""
-    at = np.arange(times_s[0], times_s[-1] + SAMPLED_EVERY_S, SAMPLED_EVERY_S)
-    found = Like(way, LOAD, PACKET).records(DELIVERED, pl.Series(at))
-    found["number"], found["beside"], found["value"] = stream, lost, np.searchsorted(times_s, at)
+    found = Like(way, LOAD, PACKET).records(DELIVERED, _sampled(times_s))
+    found["number"], found["beside"], found["value"] = stream, lost, np.searchsorted(times_s, found["at"] / 1e9)
     return found
+
+
+def _acknowledged(way: int, stream: int, delay: pl.DataFrame, windows: pl.DataFrame) -> Records:
+    """Return the sender's count of ACKs. How many had SACK blocks follows from the bytes of each second, evenly."""
+    times_s = delay["t_s"].sort().to_numpy()
+    found = Like(way, LOAD, ACK).records(ACKNOWLEDGED, _sampled(times_s))
+    found["number"], found["value"] = stream, np.searchsorted(times_s, found["at"] / 1e9)
+    counts, bytes_ = (windows[column].to_numpy().cumsum().astype(np.float64) for column in ("received", "bytes"))
+    found["beside"] = np.interp(found["value"], counts, (bytes_ - ACK * counts) / SACKED)
+    return found
+
+
+def _sampled(times_s: Floats) -> pl.Series:
+    """Return the times at which a sender would have looked."""
+    return pl.Series(np.arange(times_s[0], times_s[-1] + SAMPLED_EVERY_S, SAMPLED_EVERY_S))

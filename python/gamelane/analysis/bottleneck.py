@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gamelane.analysis.line import (
+    ACKNOWLEDGED,
     CALL,
     DELIVERED,
     DOWN,
@@ -44,6 +45,14 @@ FULL = 0.8
 """If the receiver read less than this share of the segments' full size, they were not full. A host that sends to itself
 has segments of 64 kB, which it seldom fills. Above, what was not yet read at the end makes the difference."""
 SEGMENTS_PER_ACK = 2
+SACKED = 20
+"""Bytes that SACK blocks add to an ACK: two of the one to three that there may be."""
+MOST_FRAMING = 128
+"""Bytes. If packets seem to take more than this, both directions share the medium, or something else limits them."""
+VAGUE_FRAMING = 30
+"""Bytes. An estimate that may be so far off says nothing."""
+UNSEEN = 1e-3
+"""Share of a rate that may be wrong, however little its windows differ."""
 ALIKE = 0.7
 """If ACKs make the mean packet no smaller than this share, bytes and packets cannot be told apart."""
 SHORTER = 0.9
@@ -89,6 +98,8 @@ class Lane:
     """Share of the probes that were lost on the idle line."""
     jitter_ms: float
     """From the least to the 95th percentile of the delays on the idle line."""
+    packet_bytes: float = PACKET
+    """Mean IP bytes of the packets that had this rate."""
 
     @property
     def buffer_bytes(self) -> Range | None:
@@ -116,6 +127,8 @@ class Link:
     rtt_ms: Range
     up: Lane
     down: Lane
+    framing_bytes: Range | None = None
+    """What each packet takes in addition to its IP bytes; None if the measurement does not show it."""
 
 
 def link(client: Records, server: Records, spans: Sequence[tuple[str, float, float]]) -> Link | None:
@@ -131,7 +144,8 @@ def link(client: Records, server: Records, spans: Sequence[tuple[str, float, flo
     if not len(idle) or up is None or down is None:
         return None
     low, middle, high = (float(each) for each in np.percentile(idle, (5, 50, 95)))
-    return Link(Range(middle, low, high), up, down)
+    framing = None if up.wanders or down.wanders else _framing(senders, times)
+    return Link(Range(middle, low, high), up, down, framing)
 
 
 class Sender:
@@ -141,6 +155,9 @@ class Sender:
         own, arrived = sender[sender["direction"] == way], receiver[receiver["direction"] == way]
         self.phase = ("up", "down")[way]
         self.states = own[own["what"] == DELIVERED]
+        self.returned = own[own["what"] == ACKNOWLEDGED]
+        self.packet_bytes = int(self.states["payload"][-1]) if len(self.states) else PACKET
+        self.ack_bytes = int(self.returned["payload"][-1]) if len(self.returned) else ACK
         self.sent = own[(own["what"] == SENT) & (own["flow"] <= CALL)]
         received = arrived[arrived["what"] == RECEIVED]
         self.arrived = received[received["flow"] <= CALL]
@@ -164,6 +181,21 @@ class Sender:
             sizes += count * float(own["payload"][-1])
         read = _so_far(times, within(self.reads, span)) + ACK * packets
         return packets, read if read[-1] < FULL * sizes[-1] else sizes
+
+    def acks(self, times: Floats, span: Span) -> tuple[Floats, Floats]:
+        """Return how many ACKs, and how many of their IP bytes, had come back at these times in s."""
+        packets, sacks = np.zeros_like(times), np.zeros_like(times)
+        returned = within(self.returned, span)
+        for stream in np.unique(returned["number"]):
+            own = returned[returned["number"] == stream]
+            packets += np.interp(times, own["at"] / 1e9, own["value"].astype(np.float64))
+            sacks += np.interp(times, own["at"] / 1e9, own["beside"].astype(np.float64))
+        return packets, self.ack_bytes * packets + SACKED * sacks
+
+    def read(self, times: Floats, span: Span) -> tuple[Floats, Floats]:
+        """Return how many full segments the receiver had read at these times in s, and their IP bytes."""
+        count = _so_far(times, within(self.reads, span)) / (self.packet_bytes - self.ack_bytes)
+        return count, self.packet_bytes * count
 
     def probes(self, times: Floats, span: Span) -> tuple[Floats, Floats]:
         """Return how many probes, and how many of their IP bytes, had arrived at these times in s."""
@@ -211,16 +243,76 @@ def _lane(of: Sender, other: Sender, times: Mapping[str, Span]) -> Lane | None:
     found = [_buffer(of.added_ms(base, span), rate.value, dropped=dropped) for span in loads]
     buffer = max((each for each in found if each is not None), key=lambda each: each.value, default=None)
     filled: Filled = "no queue" if buffer is None else "dropped" if dropped else "not filled"
+    packet = _mean_packet(of, load)
     counts_packets = found[0] is not None and _counts_packets(found[0], base, of, other, times)
     return Lane(
         rate,
         tuple(windows[busy] if seen else windows),
         buffer,
-        buffer.value * rate.value / 8e3 / _mean_packet(of, load) if buffer and counts_packets else None,
+        buffer.value * rate.value / 8e3 / packet if buffer and counts_packets else None,
         filled,
         _wilson(*of.lost(idle)),
         max(float(np.percentile(empty, 95) - empty.min()), 0.0),
+        packet,
     )
+
+
+def _framing(senders: Mapping[int, Sender], times: Mapping[str, Span]) -> Range | None:
+    """Estimate what each packet takes in addition to its IP bytes.
+
+    While both directions are loaded, ACKs share a direction with data. So it carries more packets, and fewer bytes:
+    those that the additional packets took. Both directions are supposed to have the same framing.
+    """
+    both = times.get("both")
+    if both is None:
+        return None
+    found = []
+    for way in (UP, DOWN):
+        of, other = senders[way], senders[1 - way]
+        found.append(_per_packet(_carried(of, other, times[of.phase]), _carried(of, other, both)))
+    # The direction with more ACKs for its data shows it best.
+    _, value, half = max(found)
+    if half > VAGUE_FRAMING or value > MOST_FRAMING:
+        return None
+    return Range(max(value, 0.0), max(value - half, 0.0), max(value + half, 0.0))
+
+
+def _per_packet(alone: Floats, shared: Floats) -> tuple[float, float, float]:
+    """Return the share of ACKs, the bytes that each packet takes in addition, and how far off they may be."""
+    nothing = 0.0, 0.0, math.inf
+    if len(alone) < FEWEST_WINDOWS:
+        return nothing
+    packets, bytes_ = np.median(alone, axis=0)
+    shared = shared[shared[:, 0] > packets]
+    if len(shared) < FEWEST_WINDOWS:
+        return nothing
+    each = (bytes_ - shared[:, 1]) / (shared[:, 0] - packets)
+    more = float(np.median(shared[:, 0])) - packets
+    half = Z95 * math.hypot(_error(each), _error(alone[:, 1]) / more) + UNSEEN * bytes_ / more
+    return float(more / packets), float(np.median(each)), float(half)
+
+
+def _carried(of: Sender, other: Sender, span: Span) -> Floats:
+    """Return packets and IP bytes per second in each window in which packets waited, ACKs included.
+
+    What was read counts. The sender learns of it later, by ACKs that wait in the other direction's queue. Repairs of a
+    loss hold reads up, so some windows are wrong.
+    """
+    grid = np.arange(*span, int(WINDOW_S * 1e9)) / 1e9
+    stamped = np.sort(within(of.stamped, span), order="at")
+    if len(grid) < 2 or not len(stamped):
+        return np.empty((0, 2))
+    packets, bytes_ = np.sum((of.read(grid, span), of.probes(grid, span), other.acks(grid, span)), axis=0)
+    added = stamped["value"] / 1e6 - float(np.min(of.stamped["value"])) / 1e6
+    rates, busy = _windows(grid, bytes_, stamped["at"] / 1e9, added)
+    counts = (np.diff(packets) / np.diff(grid))[-len(busy) :]
+    found: Floats = np.column_stack((counts, rates / 8))[busy]
+    return found
+
+
+def _error(of: Floats) -> float:
+    """Return the standard error of a median, from the median absolute deviation."""
+    return 1.2533 * 1.4826 * float(np.median(np.abs(of - np.median(of)))) / math.sqrt(len(of))
 
 
 def _counts_packets(buffer: Range, base_ms: float, of: Sender, other: Sender, times: Mapping[str, Span]) -> bool:

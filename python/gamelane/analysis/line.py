@@ -22,7 +22,7 @@ RECORD = np.dtype(
 )  # fmt: skip
 """A record in a file of `gamelane-traffic`."""
 
-SENT, RECEIVED, ROUND_TRIP, DELIVERED = 0, 1, 3, 5
+SENT, RECEIVED, ROUND_TRIP, DELIVERED, ACKNOWLEDGED = 0, 1, 3, 5, 6
 UP, DOWN = 0, 1
 GAME, CALL = 0, 1
 PHASES = ("idle", "up", "down", "both")

@@ -30,7 +30,7 @@ class Framing:
             case "atm" | "ptm":
                 return f"overhead {self.overhead} {self.kind}"
             case _:
-                return "overhead 0"
+                return f"overhead {self.overhead}"
 
     def stab(self) -> str:
         """Return the size table of a queue discipline on an Ethernet interface (tc-stab(8))."""
@@ -53,6 +53,8 @@ def framing(written: Any, way: str) -> Framing:
             return Framing(kind, 18, 64)
         case "ethernet":
             return Framing(kind, 38, 84)
+        case "fixed":
+            return Framing(kind, int(extra or 0))
         case "atm" | "ptm":
             return Framing(kind, (40 if kind == "atm" else 30) if extra is None else int(extra))
         case _:

@@ -88,6 +88,9 @@ def sentences(advice: Advice) -> list[str]:
     said = [f"Round trip of the idle line: {_range(link.rtt_ms)} ms."]
     for name, lane in (("Up", link.up), ("Down", link.down)):
         said += [f"{name}: {' '.join(_lane(lane))}"]
+    if (bytes_ := household.framing(link)) or link.framing_bytes:
+        found = f"{_range(link.framing_bytes)} B" if link.framing_bytes else f"not found; {bytes_} B is assumed"
+        said += [f"Framing of each packet: {found}. The shaper's rates count it, those above do not."]
     return said
 
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use gamelane_core::headers::{IPV4_HEADER, IPV6_HEADER, TCP_HEADER, TCP_TIMESTAMPS};
 use gamelane_core::{Direction, Duration, Instant};
-use gamelane_device::tcp_state;
+use gamelane_device::{TcpState, tcp_state};
 
 use crate::clock;
 use crate::measure::limits::Bucket;
@@ -52,11 +52,11 @@ impl Stream<'_> {
     pub fn send(mut self, records: &mut Vec<Record>) -> io::Result<()> {
         self.prepare()?;
         let chunk = [0x55; CHUNK];
-        let mut sample = clock::now();
+        let (mut acks, mut sample) = (Acks::default(), clock::now());
         while let Some(now) = self.goes_on() {
             if now >= sample {
                 sample = now.saturating_add(SAMPLED_EVERY);
-                records.extend(self.state(now).into_iter().flatten());
+                records.extend(self.state(&mut acks, now).into_iter().flatten());
             }
             if self.has_waited(now) {
                 continue;
@@ -135,19 +135,21 @@ impl Stream<'_> {
         }
     }
 
-    fn state(&self, now: Instant) -> Option<[Record; 2]> {
+    fn state(&self, acks: &mut Acks, now: Instant) -> Option<[Record; 3]> {
         let state = tcp_state(&self.socket).ok()?;
+        acks.count(&state);
         let bytes = |segments: u32| segments.saturating_mul(state.segment);
         let in_flight = bytes(state.in_flight);
         let what = What::Tcp { in_flight, srtt_us: state.srtt_us, rto_us: state.rto_us };
         let delivered = What::Delivered { segments: state.delivered, again: state.sent_again };
         let headers = if self.socket.peer_addr().ok()?.is_ipv4() { IPV4_HEADER } else { IPV6_HEADER };
         let options = if state.timestamps { TCP_TIMESTAMPS } else { 0 };
-        let packet = state.segment + headers + TCP_HEADER + options;
+        let ack = headers + TCP_HEADER + options;
         let number = self.number.into();
         Some([
             self.record(what, bytes(state.window), number, now),
-            self.record(delivered, packet, number, now),
+            self.record(delivered, state.segment + ack, number, now),
+            self.record(What::Acknowledged { acks: acks.all, sacks: acks.sacks }, ack, number, now),
         ])
     }
 
@@ -158,6 +160,23 @@ impl Stream<'_> {
             _ => number,
         };
         Record { what, direction: self.direction, flow: self.flow, payload, session: self.id, number, at }
+    }
+}
+
+/// ACKs that a sender has received.
+#[derive(Default)]
+struct Acks {
+    all: u32,
+    sacks: u32,
+}
+
+impl Acks {
+    /// Counts those that came since the last sample. If there is a gap now, there was one when most of them came.
+    fn count(&mut self, state: &TcpState) {
+        if state.sacked > 0 {
+            self.sacks += state.received.wrapping_sub(self.all);
+        }
+        self.all = state.received;
     }
 }
 
@@ -178,6 +197,27 @@ mod tests {
     use std::net::TcpListener;
 
     use super::*;
+
+    #[test]
+    fn acks_that_come_while_a_segment_lacks_are_counted_apart() {
+        let now = |received, sacked| TcpState {
+            rto_us: 200_000,
+            segment: 1448,
+            timestamps: true,
+            in_flight: 10,
+            sacked,
+            srtt_us: 1000,
+            window: 10,
+            sent_again: 0,
+            received,
+            delivered: received,
+        };
+        let mut acks = Acks::default();
+        for state in [now(10, 0), now(30, 4), now(35, 0)] {
+            acks.count(&state);
+        }
+        assert_eq!((acks.all, acks.sacks), (35, 20));
+    }
 
     type Run = fn(Stream<'_>, &mut Vec<Record>) -> io::Result<()>;
 

@@ -111,7 +111,9 @@ fn a_game_is_played_both_ways_and_measured() {
             What::Received { one_way } => assert_eq!(one_way, Some(ONE_WAY)),
             What::RoundTrip { took } => assert_eq!(took, ONE_WAY * 2),
             What::Sent { .. } => {}
-            What::Duplicate | What::Tcp { .. } | What::Delivered { .. } => panic!("{record:?}"),
+            What::Duplicate | What::Tcp { .. } | What::Delivered { .. } | What::Acknowledged { .. } => {
+                panic!("{record:?}")
+            }
         }
     }
     let trips = |records: &[Record]| {

@@ -123,12 +123,17 @@ pub(in crate::text) fn framing(
     match (kind, bytes) {
         (Framing::Atm, bytes) => Ok(Overhead::Atm { overhead: bytes.unwrap_or(40) }),
         (Framing::Ptm, bytes) => Ok(Overhead::Ptm { overhead: bytes.unwrap_or(30) }),
+        (Framing::Fixed, Some(overhead)) => Ok(Overhead::Fixed { overhead }),
+        (Framing::Fixed, None) => {
+            Err(Fault::new("`fixed` needs `bytes`").hint("write overhead = { kind = \"fixed\", bytes = 44 }"))
+        }
         (Framing::None, None) => Ok(Overhead::None),
         (Framing::Ethernet, None) => Ok(Overhead::Ethernet),
         (Framing::Docsis, None) => Ok(Overhead::Docsis),
         (kind, Some(_)) => {
-            let fault =
-                Fault::new(format!("the overhead of `{kind}` is fixed; only `atm` and `ptm` read `bytes`"));
+            let fault = Fault::new(format!(
+                "the overhead of `{kind}` is known; only `fixed`, `atm` and `ptm` read `bytes`"
+            ));
             Err(fault.hint(format!("write overhead = \"{kind}\"")))
         }
     }

@@ -100,6 +100,8 @@ words! {
         Ethernet = "ethernet",
         /// DOCSIS: adds 18 B to a packet, at least 64 B in total.
         Docsis = "docsis",
+        /// The same bytes for each packet, in a table.
+        Fixed = "fixed",
         /// ATM cells: 53 B for each 48 B of packet and encapsulation.
         Atm = "atm",
         /// VDSL packet transfer mode: 65 B for each 64 B of packet and encapsulation.
@@ -107,7 +109,7 @@ words! {
     }
 }
 
-/// Framing of the link layer: a name, or a table with the encapsulation of `atm` or `ptm`.
+/// Framing of the link layer: a name, or a table with the bytes of `fixed`, `atm` or `ptm`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Overhead(pub TextOrTable<Framing, Encapsulation>);
@@ -116,9 +118,9 @@ pub struct Overhead(pub TextOrTable<Framing, Encapsulation>);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Encapsulation {
-    /// `atm` or `ptm`.
+    /// `fixed`, `atm` or `ptm`.
     pub kind: Framing,
-    /// Bytes added to each packet before it is cut into cells or encoded, 0 to 256.
+    /// Bytes added to each packet, 0 to 256: with `atm` and `ptm` before it is cut into cells or encoded.
     pub bytes: u32,
 }
 
