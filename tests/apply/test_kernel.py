@@ -81,7 +81,7 @@ def understood(said: str) -> bool:
     return not [line for line in left if not line.startswith('Unknown qdisc "dualpi2"')]
 
 
-OVERHEADS = ("docsis", "ethernet", "atm", "ptm")
+OVERHEADS = ("docsis", "ethernet", "atm", "ptm", '{ kind = "fixed", bytes = 44 }')
 
 
 @pytest.mark.parametrize(

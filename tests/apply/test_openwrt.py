@@ -93,5 +93,13 @@ def test_cake_filters_acks_and_counts_the_framing() -> None:
     assert (section["linklayer"], section["overhead"]) == ("atm", "40")
 
 
+def test_fixed_bytes_are_counted_from_the_packet_or_from_the_frame() -> None:
+    keys = {"gateway.*.limit": "4MiB", "link.overhead": '{ kind = "fixed", bytes = 44 }'}
+    section = found("household", {**keys, QUEUE: "cake"})
+    assert (section["linklayer"], section["overhead"]) == ("ethernet", "44")
+    section = found("household", {QUEUE: "fq_codel", "link.overhead": keys["link.overhead"]})
+    assert (section["linklayer"], section["overhead"]) == ("ethernet", "30")
+
+
 def test_one_direction_only() -> None:
     assert found("docsis", {})["download"] == "0"
