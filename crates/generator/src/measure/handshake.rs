@@ -41,7 +41,7 @@ pub const ASKING_BYTES: usize = PLAN_BYTES + 16;
 /// Bytes of an [`Answer`].
 pub const ANSWER_BYTES: usize = 32;
 
-const MAGIC: [u8; 4] = *b"GLM2";
+const MAGIC: [u8; 4] = *b"GLM3";
 
 impl Load {
     /// Makes the message of a stream.
