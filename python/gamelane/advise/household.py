@@ -12,8 +12,9 @@ from pathlib import Path
 
 from gamelane import _native
 from gamelane.advise.measured import Measured, Plan
-from gamelane.analysis.bottleneck import NOTICED_MS, PACKET, WINDOW_S, Lane, Link
+from gamelane.analysis.bottleneck import NOTICED_MS, Lane, Link
 from gamelane.analysis.line import OMITTED_S
+from gamelane.analysis.sender import PACKET, WINDOW_S
 
 FILE = "line.toml"
 TRACES = {"up": "up.rate", "down": "down.rate"}

@@ -10,8 +10,8 @@ import polars as pl
 
 from gamelane.advise import household
 from gamelane.analysis import line
-from gamelane.analysis.bottleneck import ACK, PACKET, PAYLOAD, SACKED, UDP_IP_BYTES, Floats
 from gamelane.analysis.line import ACKNOWLEDGED, DELIVERED, DOWN, RECEIVED, RECORD, ROUND_TRIP, SENT, UP, Records
+from gamelane.analysis.sender import ACK, PACKET, PAYLOAD, SACKED, UDP_IP_BYTES, Floats
 
 PROBES = {household.GAME: line.GAME, household.CALL: line.CALL}
 BACK = {"up": "down", "down": "up"}

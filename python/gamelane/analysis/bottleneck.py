@@ -6,7 +6,6 @@ that rate, in any phase that loads the direction. Nothing here knows what the li
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,44 +14,20 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from gamelane.analysis.line import (
-    ACKNOWLEDGED,
-    CALL,
-    DELIVERED,
-    DOWN,
-    GAME,
-    RECEIVED,
-    ROUND_TRIP,
-    SENT,
-    UNKNOWN,
-    UP,
-    Records,
-    Span,
-    names,
-    within,
+from gamelane.analysis.framing import framing
+from gamelane.analysis.line import DOWN, GAME, ROUND_TRIP, UP, Records, Span, within
+from gamelane.analysis.sender import (
+    ACK,
+    FEWEST_WINDOWS,
+    PACKET,
+    WINDOW_S,
+    Floats,
+    Sender,
+    windows_of,
 )
-from gamelane.analysis.stats import t_quantile
+from gamelane.analysis.stats import Z95, t_quantile
 
-Floats = npt.NDArray[np.float64]
-
-RAMP_S = 1.0
-"""Start of a load that is left out of the rate: TCP fills the queue."""
-WINDOW_S = 0.5
-UDP_IP_BYTES = 28
-PACKET, PAYLOAD, ACK = 1500, 1448, 52
-"""IP bytes of a full TCP segment and of an ACK, and the segment's payload: over IPv4 with timestamps."""
-FULL = 0.8
-"""If the receiver read less than this share of the segments' full size, they were not full. A host that sends to itself
-has segments of 64 kB, which it seldom fills. Above, what was not yet read at the end makes the difference."""
 SEGMENTS_PER_ACK = 2
-SACKED = 20
-"""Bytes that SACK blocks add to an ACK: two of the one to three that there may be."""
-MOST_FRAMING = 128
-"""Bytes. If packets seem to take more than this, both directions share the medium, or something else limits them."""
-VAGUE_FRAMING = 30
-"""Bytes. An estimate that may be so far off says nothing."""
-UNSEEN = 1e-3
-"""Share of a rate that may be wrong, however little its windows differ."""
 ALIKE = 0.7
 """If ACKs make the mean packet no smaller than this share, bytes and packets cannot be told apart."""
 SHORTER = 0.9
@@ -60,12 +35,10 @@ SHORTER = 0.9
 FEWEST_LOSSES = 8
 WANDERS = 0.25
 """A rate wanders if the 10th and 90th percentile of its windows are further apart than this share of the median."""
-FEWEST_WINDOWS = 4
 SMOOTHED_OVER = 5
 """Delays are medians of so many packets in a row, because a busy host delays single packets."""
 NOTICED_MS = 5.0
 """A load that adds less delay than this, and less than eight packets take, shows no buffer."""
-Z95 = 1.959964
 
 
 @dataclass(frozen=True)
@@ -144,87 +117,9 @@ def link(client: Records, server: Records, spans: Sequence[tuple[str, float, flo
     if not len(idle) or up is None or down is None:
         return None
     low, middle, high = (float(each) for each in np.percentile(idle, (5, 50, 95)))
-    framing = None if up.wanders or down.wanders else _framing(senders, times)
-    return Link(Range(middle, low, high), up, down, framing)
-
-
-class Sender:
-    """The records of one direction: of its sender and of its receiver."""
-
-    def __init__(self, way: int, sender: Records, receiver: Records) -> None:
-        own, arrived = sender[sender["direction"] == way], receiver[receiver["direction"] == way]
-        self.phase = ("up", "down")[way]
-        self.states = own[own["what"] == DELIVERED]
-        self.returned = own[own["what"] == ACKNOWLEDGED]
-        self.packet_bytes = int(self.states["payload"][-1]) if len(self.states) else PACKET
-        self.ack_bytes = int(self.returned["payload"][-1]) if len(self.returned) else ACK
-        self.sent = own[(own["what"] == SENT) & (own["flow"] <= CALL)]
-        received = arrived[arrived["what"] == RECEIVED]
-        self.arrived = received[received["flow"] <= CALL]
-        self.reads = received[received["flow"] > CALL]
-        self.stamped = self.arrived[self.arrived["value"] != UNKNOWN]
-
-    def segments(self, times: Floats, span: Span) -> tuple[Floats, Floats]:
-        """Return how many packets of the load, and how many of their IP bytes, had arrived at these times in s.
-
-        The sender counts them. Without its count, they follow from the bytes that the receiver read.
-        """
-        states = within(self.states, span)
-        if not len(states):
-            payload = _so_far(times, within(self.reads, span))
-            return payload / PAYLOAD, payload / PAYLOAD * PACKET
-        packets, sizes = np.zeros_like(times), np.zeros_like(times)
-        for stream in np.unique(states["number"]):
-            own = states[states["number"] == stream]
-            count = np.interp(times, own["at"] / 1e9, own["value"].astype(np.float64))
-            packets += count
-            sizes += count * float(own["payload"][-1])
-        read = _so_far(times, within(self.reads, span)) + ACK * packets
-        return packets, read if read[-1] < FULL * sizes[-1] else sizes
-
-    def acks(self, times: Floats, span: Span) -> tuple[Floats, Floats]:
-        """Return how many ACKs, and how many of their IP bytes, had come back at these times in s."""
-        packets, sacks = np.zeros_like(times), np.zeros_like(times)
-        returned = within(self.returned, span)
-        for stream in np.unique(returned["number"]):
-            own = returned[returned["number"] == stream]
-            packets += np.interp(times, own["at"] / 1e9, own["value"].astype(np.float64))
-            sacks += np.interp(times, own["at"] / 1e9, own["beside"].astype(np.float64))
-        return packets, self.ack_bytes * packets + SACKED * sacks
-
-    def read(self, times: Floats, span: Span) -> tuple[Floats, Floats]:
-        """Return how many full segments the receiver had read at these times in s, and their IP bytes."""
-        count = _so_far(times, within(self.reads, span)) / (self.packet_bytes - self.ack_bytes)
-        return count, self.packet_bytes * count
-
-    def probes(self, times: Floats, span: Span) -> tuple[Floats, Floats]:
-        """Return how many probes, and how many of their IP bytes, had arrived at these times in s."""
-        arrived = within(self.arrived, span)
-        count = np.searchsorted(np.sort(arrived["at"]) / 1e9, times).astype(np.float64)
-        return count, _so_far(times, arrived) + UDP_IP_BYTES * count
-
-    def lost(self, span: Span) -> tuple[int, int]:
-        """Return how many probes of a time were lost, and how many were sent."""
-        sent = within(self.sent, span)
-        return int((~np.isin(names(sent), names(self.arrived))).sum()), len(sent)
-
-    def before_losses_ms(self, base_ms: float, span: Span) -> Floats:
-        """Return by how much the probe was late that was sent just before each lost one of a time, if it arrived."""
-        sent = names(np.sort(within(self.sent, span), order="at"))
-        late = dict(zip(names(self.stamped).tolist(), self.stamped["value"] / 1e6 - base_ms, strict=True))
-        arrived = set(names(self.arrived).tolist())
-        pairs = itertools.pairwise(sent.tolist())
-        return np.array([late[first] for first, second in pairs if second not in arrived and first in late])
-
-    def dropped(self, span: Span) -> bool:
-        """Return whether packets of the load or of the probes were lost."""
-        states = within(self.states, span)
-        return self.lost(span)[0] > 0 or bool(len(states) and states["beside"].max() > 0)
-
-    def added_ms(self, base_ms: float, span: Span) -> Floats:
-        """Return by how much each probe of a time was later than `base_ms`, in order of arrival."""
-        found: Floats = np.sort(within(self.stamped, span), order="at")["value"] / 1e6 - base_ms
-        return found
+    found = None if up.wanders or down.wanders else framing(senders, times)
+    bytes_ = None if found is None else Range(*(max(found[0] + each * found[1], 0.0) for each in (0, -1, 1)))
+    return Link(Range(middle, low, high), up, down, bytes_)
 
 
 def _lane(of: Sender, other: Sender, times: Mapping[str, Span]) -> Lane | None:
@@ -236,7 +131,7 @@ def _lane(of: Sender, other: Sender, times: Mapping[str, Span]) -> Lane | None:
         return None
     base = float(np.median(empty))
     added = of.added_ms(base, load)
-    windows, busy = _windows(grid, bytes_, np.sort(within(of.stamped, load)["at"]) / 1e9, added)
+    windows, busy = windows_of(grid, bytes_, np.sort(within(of.stamped, load)["at"]) / 1e9, added)
     rate, seen = _rate(windows, busy)
     loads = [load, *(span for name, span in times.items() if name == "both")]
     dropped = any(of.dropped(span) for span in loads)
@@ -255,64 +150,6 @@ def _lane(of: Sender, other: Sender, times: Mapping[str, Span]) -> Lane | None:
         max(float(np.percentile(empty, 95) - empty.min()), 0.0),
         packet,
     )
-
-
-def _framing(senders: Mapping[int, Sender], times: Mapping[str, Span]) -> Range | None:
-    """Estimate what each packet takes in addition to its IP bytes.
-
-    While both directions are loaded, ACKs share a direction with data. So it carries more packets, and fewer bytes:
-    those that the additional packets took. Both directions are supposed to have the same framing.
-    """
-    both = times.get("both")
-    if both is None:
-        return None
-    found = []
-    for way in (UP, DOWN):
-        of, other = senders[way], senders[1 - way]
-        found.append(_per_packet(_carried(of, other, times[of.phase]), _carried(of, other, both)))
-    # The direction with more ACKs for its data shows it best.
-    _, value, half = max(found)
-    if half > VAGUE_FRAMING or value > MOST_FRAMING:
-        return None
-    return Range(max(value, 0.0), max(value - half, 0.0), max(value + half, 0.0))
-
-
-def _per_packet(alone: Floats, shared: Floats) -> tuple[float, float, float]:
-    """Return the share of ACKs, the bytes that each packet takes in addition, and how far off they may be."""
-    nothing = 0.0, 0.0, math.inf
-    if len(alone) < FEWEST_WINDOWS:
-        return nothing
-    packets, bytes_ = np.median(alone, axis=0)
-    shared = shared[shared[:, 0] > packets]
-    if len(shared) < FEWEST_WINDOWS:
-        return nothing
-    each = (bytes_ - shared[:, 1]) / (shared[:, 0] - packets)
-    more = float(np.median(shared[:, 0])) - packets
-    half = Z95 * math.hypot(_error(each), _error(alone[:, 1]) / more) + UNSEEN * bytes_ / more
-    return float(more / packets), float(np.median(each)), float(half)
-
-
-def _carried(of: Sender, other: Sender, span: Span) -> Floats:
-    """Return packets and IP bytes per second in each window in which packets waited, ACKs included.
-
-    What was read counts. The sender learns of it later, by ACKs that wait in the other direction's queue. Repairs of a
-    loss hold reads up, so some windows are wrong.
-    """
-    grid = np.arange(*span, int(WINDOW_S * 1e9)) / 1e9
-    stamped = np.sort(within(of.stamped, span), order="at")
-    if len(grid) < 2 or not len(stamped):
-        return np.empty((0, 2))
-    packets, bytes_ = np.sum((of.read(grid, span), of.probes(grid, span), other.acks(grid, span)), axis=0)
-    added = stamped["value"] / 1e6 - float(np.min(of.stamped["value"])) / 1e6
-    rates, busy = _windows(grid, bytes_, stamped["at"] / 1e9, added)
-    counts = (np.diff(packets) / np.diff(grid))[-len(busy) :]
-    found: Floats = np.column_stack((counts, rates / 8))[busy]
-    return found
-
-
-def _error(of: Floats) -> float:
-    """Return the standard error of a median, from the median absolute deviation."""
-    return 1.2533 * 1.4826 * float(np.median(np.abs(of - np.median(of)))) / math.sqrt(len(of))
 
 
 def _counts_packets(buffer: Range, base_ms: float, of: Sender, other: Sender, times: Mapping[str, Span]) -> bool:
@@ -337,28 +174,6 @@ def _mean_packet(of: Sender, span: Span, acks: float = 0.0) -> float:
     (packets, bytes_), (probes, probed) = of.segments(end, span), of.probes(end, span)
     count = float(packets[0] + probes[0]) + acks
     return (float(bytes_[0] + probed[0]) + acks * ACK) / count if count else PACKET
-
-
-def _so_far(times: Floats, records: Records) -> Floats:
-    """Return the payload that had arrived at these times in s."""
-    ordered = np.sort(records, order="at")
-    sums = np.concatenate(([0.0], np.cumsum(ordered["payload"].astype(np.float64))))
-    found: Floats = sums[np.searchsorted(ordered["at"] / 1e9, times)]
-    return found
-
-
-def _windows(times: Floats, bytes_: Floats, at: Floats, added_ms: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Return the rate of each window after the ramp, and whether packets waited all the time."""
-    rates = 8 * np.diff(bytes_) / np.diff(times)
-    late = times[:-1] >= times[0] + min(RAMP_S, (times[-1] - times[0]) / 4)
-    rates, starts = rates[late], times[:-1][late]
-    packet_ms = 8e3 * PACKET / max(float(np.median(rates)), 1.0)
-    waits = added_ms > max(packet_ms / 2, 0.1)
-    busy = []
-    for start in starts:
-        inside = waits[(at >= start) & (at < start + WINDOW_S)]
-        busy.append(bool(len(inside) and inside.mean() > 0.95))
-    return rates, np.array(busy, bool)
 
 
 def _rate(windows: Floats, busy: npt.NDArray[np.bool_]) -> tuple[Range, bool]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 CONFIDENCE = 0.95
+Z95 = 1.959964
+"""Half-width of the 95 % interval of the normal distribution, in standard deviations."""
 
 
 @dataclass(frozen=True)
