@@ -13,10 +13,10 @@ from gamelane.cli import completing
 
 
 class Handover(click.Command):
-    """A command that parses nothing. Every word goes to the program, including `--help` and `--`. So does Tab.
+    """A command that parses nothing. Every word goes to the program, including `--help` and `--`.
 
-    `words` makes the program's words from those of this command. `first` are completers of the first word. `keys` says
-    that `--set` takes keys of a scenario. `commands` holds the subcommands that run in Python instead.
+    The program answers Tab, too. `words` makes its words from those of this command. `first` are completers of the
+    first word. `keys` says that `--set` takes keys of a scenario. `commands` holds the subcommands that run in Python.
     """
 
     commands: Mapping[str, click.Command] = {}

@@ -1,5 +1,5 @@
-// The values of a plot by keyboard: left and right go along a line, up and down to another one, Escape ends. What a pointer
-// would show is shown, and said to a screen reader.
+// Reads the values of a plot by keyboard. Left and right go along a line, up and down to another line; Escape ends. A tooltip
+// shows the value, as under a pointer, and a screen reader says it.
 const said = document.body.appendChild(document.createElement("p"));
 said.className = "said";
 said.setAttribute("role", "status");
