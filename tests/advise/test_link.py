@@ -107,7 +107,16 @@ def test_without_counts_of_acks_the_framing_is_not_known() -> None:
     link = bottleneck.link(client, server, SPANS)
     assert link is not None
     assert link.framing_bytes is None
-    assert household.framing(link) == household.USUAL_FRAMING
+    assert household.framing(link) == household.ASSUMED_FRAMING
+
+
+def test_a_server_that_says_segments_have_no_payload_is_not_divided_by() -> None:
+    client, server = (ends.copy() for ends in records_of(SLOW_DSL))
+    for ends in (client, server):
+        ends["payload"][ends["what"] == line.DELIVERED] = 52
+    link = bottleneck.link(client, server, SPANS)
+    assert link is not None
+    assert link.framing_bytes is None
 
 
 def test_a_medium_that_both_directions_share_has_no_framing() -> None:

@@ -24,9 +24,9 @@ USUAL = Plan(30, 4, "", 1)
 """Stands for the plan of a measurement that has none."""
 CONGESTION = {"cubic": "cubic", "reno": "newreno", "bic": "bic", "vegas": "vegas", "westwood": "westwood"}
 """Congestion controls that the simulation has. CUBIC stands for all others, as most hosts use it."""
-USUAL_FRAMING = 44
-"""What OpenWrt advises for SQM on Ethernet and where nothing is known ("SQM Details"). Rates are measured with full
-packets, so too many bytes take nothing from those."""
+ASSUMED_FRAMING = 44
+"""Assumed if the measurement does not show it. It is more than `docsis` (18), `pppoe-ptm` (30) and `ethernet` (38) of
+tc-cake(8). Rates are measured with full packets, so too many bytes take nothing from those."""
 GAME_BYTES = {"up": 88, "down": 200}
 """IP bytes of the packets of the measured game, whose round trip is the link's."""
 SHORTEST_BUFFER_PACKETS = 8
@@ -126,7 +126,7 @@ def framing(link: Link) -> int:
     """
     if link.up.wanders or link.down.wanders:
         return 0
-    return USUAL_FRAMING if link.framing_bytes is None else round(link.framing_bytes.value)
+    return ASSUMED_FRAMING if link.framing_bytes is None else round(link.framing_bytes.value)
 
 
 def behind(link: Link) -> tuple[tuple[str, str], ...]:

@@ -83,7 +83,7 @@ class Sender:
 
     def read(self, times: Floats, span: Span) -> tuple[Floats, Floats]:
         """Return how many full segments the receiver had read at these times in s, and their IP bytes."""
-        count = _so_far(times, within(self.reads, span)) / (self.packet_bytes - self.ack_bytes)
+        count = _so_far(times, within(self.reads, span)) / max(self.packet_bytes - self.ack_bytes, 1)
         return count, self.packet_bytes * count
 
     def probes(self, times: Floats, span: Span) -> tuple[Floats, Floats]:

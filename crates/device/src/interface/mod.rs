@@ -48,7 +48,7 @@ impl Interface {
         names
     }
 
-    /// The names, as a shell offers them for an argument.
+    /// What a shell offers for an argument that is an interface.
     #[cfg(feature = "clap")]
     #[must_use]
     pub fn candidates() -> Vec<clap_complete::CompletionCandidate> {

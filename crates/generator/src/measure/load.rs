@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn acks_that_come_while_a_segment_lacks_are_counted_apart() {
+    fn acks_that_come_while_a_segment_is_missing_are_counted_apart() {
         let now = |received, sacked| TcpState {
             rto_us: 200_000,
             segment: 1448,
