@@ -6,6 +6,7 @@ use std::path::Path;
 use gamelane_core::Direction;
 use gamelane_qdisc::{DisciplineConfig, QueueKind};
 use gamelane_scenario::Scenario;
+use gamelane_tcp::Nagle;
 use proptest::prelude::*;
 use proptest::sample::{Index, subsequence};
 
@@ -124,8 +125,8 @@ fn a_flows_tcp_goes_over_the_scenarios_key_by_key() {
     let sets = sets.map(|(key, value)| (key.to_owned(), value.to_owned()));
     let model = parse(HOUSEHOLD, &sets).to_model().unwrap();
     let tcp = |name: &str| &model.flows.iter().find(|flow| flow.name == name).unwrap().tcp;
-    assert_eq!((tcp("bulk").receive_window.bytes(), tcp("bulk").nagle), (64 << 10, false));
-    assert_eq!((tcp("web").receive_window.bytes(), tcp("web").nagle), (1 << 20, false));
+    assert_eq!((tcp("bulk").receive_window.limit().bytes(), tcp("bulk").nagle), (64 << 10, Nagle::Off));
+    assert_eq!((tcp("web").receive_window.limit().bytes(), tcp("web").nagle), (1 << 20, Nagle::Off));
 }
 
 /// Parses and builds. An error must have a message, and nothing may panic.

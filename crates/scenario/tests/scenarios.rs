@@ -6,6 +6,7 @@ use gamelane_core::dist::Dist;
 use gamelane_core::{Bitrate, Direction, Duration};
 use gamelane_qdisc::{DisciplineConfig, Limit, ParameterSet, QueueConfig, QueueKind};
 use gamelane_scenario::{HopModel, Model, Scenario};
+use gamelane_tcp::DelayedAck;
 use gamelane_traffic::config::{AppConfig, ClientStream, DashRequests, WebBurst};
 
 #[test]
@@ -45,7 +46,7 @@ fn the_household_is_as_its_file_says() {
     assert_eq!(quake3.key.source.to_string(), "192.168.1.10:49152");
     assert_eq!(upload.key.source.to_string(), "192.168.1.11:49216");
     assert_eq!(upload.key.destination.to_string(), "198.51.100.11:443");
-    assert_eq!(upload.tcp.receive_window.bytes(), 65_536);
+    assert_eq!(upload.tcp.receive_window.limit().bytes(), 65_536);
     assert_eq!(upload.schedule.start, Duration::from_secs(10));
 }
 
@@ -61,7 +62,7 @@ fn the_papers_household_has_its_traffic() {
         }
         other => panic!("{other:?}"),
     }
-    assert_eq!(upload.tcp.delayed_ack, Some(Duration::from_millis(100)));
+    assert_eq!(upload.tcp.delayed_ack, DelayedAck::After(Duration::from_millis(100)));
     match &web.app {
         AppConfig::Web(web) => assert_eq!(web.burst, WebBurst::Lasting(Dist::Uniform { lo: 1.0, hi: 5.0 })),
         other => panic!("{other:?}"),

@@ -9,7 +9,7 @@ use gamelane_core::{ByteCount, Ecn, FlowId, FlowKey, Instant, IpLen, Protocol, S
 use gamelane_link::{Path, PathConfig};
 use gamelane_record::Side;
 use gamelane_scenario::{Carriage, FlowModel};
-use gamelane_tcp::{Segment, TcpConfig, TcpEndpoint, TcpEvent};
+use gamelane_tcp::{Segment, TcpConfig, TcpCounters, TcpEndpoint, TcpEvent};
 use gamelane_traffic::config::AppConfig;
 use gamelane_traffic::{AppAction, AppEvent, AppReport, Source, TrafficSource, Transport};
 
@@ -104,6 +104,8 @@ pub(crate) struct Host {
     config: TcpConfig,
     key: FlowKey,
     endpoint: Option<TcpEndpoint>,
+    /// Counters of the connections before this one.
+    past: Option<Box<TcpCounters>>,
     pub(crate) connection: u16,
     pub(crate) flow_hash: u32,
     pub(crate) hosts: [u32; 2],
@@ -137,6 +139,7 @@ impl Host {
             config,
             key,
             endpoint: None,
+            past: None,
             connection: 0,
             flow_hash: key.hash(),
             hosts: key.host_hashes(),
@@ -160,6 +163,15 @@ impl Host {
 
     pub(crate) const fn endpoint(&self) -> Option<&TcpEndpoint> {
         self.endpoint.as_ref()
+    }
+
+    /// Counters of all its connections.
+    pub(crate) fn counters(&self) -> Option<TcpCounters> {
+        let mut sum = *self.endpoint.as_ref()?.counters();
+        if let Some(past) = &self.past {
+            sum.add(past);
+        }
+        Some(sum)
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
@@ -282,6 +294,9 @@ impl Host {
 
     /// Starts a new connection. Its client port differs, so queues see a new flow.
     fn open(&mut self, endpoint: TcpEndpoint, connection: u16) {
+        if let Some(sum) = self.counters() {
+            self.past = Some(Box::new(sum));
+        }
         self.endpoint = Some(endpoint);
         self.connection = connection;
         self.flow_hash = connection_key(self.key, connection).hash();

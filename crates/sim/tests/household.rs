@@ -76,3 +76,25 @@ fn an_upload_fills_the_uplink_it_is_given() {
     let up: f64 = summary.flows.values().map(|flow| flow.up.throughput_bps.mean).sum();
     assert!(up > 0.97e6 && up < 1.001e6, "{up}");
 }
+
+#[test]
+fn retransmissions_of_every_connection_count() {
+    // A page of 1 MiB every 10 s, each over a connection of its own, through a queue of 20 packets.
+    let web =
+        "[[flow]]\nname = \"web\"\napp = \"web\"\ndirection = \"down\"\nsize = \"1MiB\"\nevery = \"10s\"\n";
+    let overrides = [("gateway.down.limit", "20p"), ("flow.upload.enabled", "false")];
+    let model = common::with("household", web, &overrides);
+    let outcome = run(&model, 1);
+    let totals = outcome.totals(&model);
+    let web = outcome.recorder.flows.len() - 1;
+    let lost = outcome.recorder.flows[web]
+        .directions
+        .iter()
+        .map(|direction| direction.totals.lost)
+        .map(u64::from)
+        .sum::<u64>();
+    assert!(lost > 20, "{lost}");
+    let resent = totals.flows.last().unwrap().retransmissions;
+    // Six pages; every lost segment is sent again, except the last ones of the run.
+    assert!(resent >= lost * 9 / 10, "{resent} for {lost} losses");
+}

@@ -2,7 +2,7 @@
 //! segment counts once: sending it and handling it at the other end. Run it with `cargo bench -p gamelane-tcp`.
 
 use gamelane_core::{ByteCount, Duration, Instant, Seed, time::earliest};
-use gamelane_tcp::{RecoveryKind, Segment, TcpConfig, TcpEndpoint};
+use gamelane_tcp::{DelayedAck, ReceiveWindow, RecoveryKind, Segment, TcpConfig, TcpEndpoint};
 use std::collections::VecDeque;
 
 struct Run {
@@ -68,8 +68,8 @@ fn measure(run: &Run) -> (u64, f64) {
 fn main() {
     let sack = TcpConfig::default();
     let newreno = TcpConfig { recovery: RecoveryKind::NewReno, ..sack.clone() };
-    let each = TcpConfig { delayed_ack: None, ..sack.clone() };
-    let large = TcpConfig { receive_window: ByteCount(64 << 20), ..sack.clone() };
+    let each = TcpConfig { delayed_ack: DelayedAck::Off, ..sack.clone() };
+    let large = TcpConfig { receive_window: ReceiveWindow::Fixed(ByteCount(64 << 20)), ..sack.clone() };
     let runs = [
         Run { name: "sack, no loss", config: sack.clone(), loss: 0.0 },
         Run { name: "newreno, no loss", config: newreno.clone(), loss: 0.0 },

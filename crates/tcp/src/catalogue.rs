@@ -5,7 +5,7 @@ use gamelane_core::catalogue;
 
 use crate::config::{CongestionKind, RecoveryKind};
 use crate::facts::TcpFacts;
-use crate::{congestion, recovery, timer};
+use crate::{congestion, recovery, stack, timer};
 
 catalogue! {
     impl CongestionKind as "Congestion", "congestion control", TcpFacts {
@@ -34,5 +34,13 @@ catalogue! {
         Linux26: timer::LINUX_2_6,
         Modified: timer::MODIFIED,
         Fixed: timer::FIXED,
+    }
+}
+
+catalogue! {
+    /// A whole row of mechanisms, as hosts have them.
+    Stack as "Stack", "TCP stack", TcpFacts {
+        Linux: stack::LINUX,
+        Rfc: stack::RFC,
     }
 }

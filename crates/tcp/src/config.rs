@@ -31,7 +31,7 @@ pub enum CongestionKind {
     /// RFC 5681: slow start, congestion avoidance, half the window after a loss.
     #[default]
     NewReno,
-    /// RFC 9438: the window is a cubic function of the time since the last loss.
+    /// CUBIC (RFC 9438, in Linux's arithmetic): the window is a cubic function of the time since the last loss.
     Cubic,
     /// BIC: binary search for the window of the last loss.
     Bic,
@@ -67,6 +67,49 @@ pub enum InitialWindow {
     Segments(u32),
 }
 
+/// When a small segment waits for earlier data to be acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Nagle {
+    /// Never (`TCP_NODELAY`).
+    Off,
+    /// While any data is unacknowledged (RFC 9293 section 3.7.4).
+    #[default]
+    Any,
+    /// While another small segment is unacknowledged (Minshall's variant, Linux `tcp_nagle_check`). So the small end of
+    /// a large response does not wait.
+    Small,
+}
+
+/// How long an ACK waits for more data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DelayedAck {
+    /// Every segment is acknowledged at once.
+    Off,
+    /// At most this long; two full segments are acknowledged at once (RFC 5681 section 4.2).
+    After(Duration),
+    /// As Linux: two full segments, and small ones that the application has read, are acknowledged at once. Another
+    /// ACK waits 40 to 200 ms, depending on the gaps between segments.
+    Adaptive,
+}
+
+/// Window offered to the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceiveWindow {
+    /// A receive buffer of this size.
+    Fixed(ByteCount),
+    /// Grows from 64 KiB with the data that arrives in a round trip, up to this size (Linux `tcp_rcv_space_adjust`).
+    Auto(ByteCount),
+}
+
+impl ReceiveWindow {
+    /// Largest window.
+    pub const fn limit(self) -> ByteCount {
+        match self {
+            Self::Fixed(size) | Self::Auto(size) => size,
+        }
+    }
+}
+
 /// Configuration of one endpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpConfig {
@@ -84,26 +127,25 @@ pub struct TcpConfig {
     pub timer: TimerKind,
     /// Limited transmit (RFC 3042): sends new data on the first two duplicate ACKs.
     pub limited_transmit: bool,
-    /// Nagle's algorithm (RFC 9293 section 3.7.4): holds small segments back while data is unacknowledged. Games switch
-    /// it off.
-    pub nagle: bool,
-    /// Maximum time that an ACK waits for a second full segment. `None`: every segment is acknowledged at once.
-    pub delayed_ack: Option<Duration>,
+    /// When a small segment waits. Games switch it off.
+    pub nagle: Nagle,
+    /// How long an ACK waits for more data.
+    pub delayed_ack: DelayedAck,
     /// Number of segments acknowledged at once at the start of a connection, and after a gap longer than the timeout
     /// (Linux: 16).
     pub quick_acks: u32,
-    /// Receive buffer, which is the largest window offered to the sender.
-    pub receive_window: ByteCount,
+    /// Window offered to the sender.
+    pub receive_window: ReceiveWindow,
     /// ECN negotiation (RFC 3168).
     pub ecn: bool,
-    /// Return to the initial window after an idle time of one RTO (RFC 5681 section 4.1).
+    /// A smaller congestion window after an idle time of more than one RTO; see [`TcpTuning::window_validation`].
     pub restart_after_idle: bool,
     /// Mechanisms that a socket may switch on.
     pub tuning: TcpTuning,
 }
 
 impl Default for TcpConfig {
-    /// A current host: Linux timer, SACK, 10 segments initial window, 40 ms delayed ACK, 4 MiB receive window.
+    /// The RFCs: NewReno, SACK, an initial window of 10 segments, with Linux's timer and ACKs delayed by 40 ms.
     fn default() -> Self {
         Self {
             mtu: IpLen(1500),
@@ -113,10 +155,10 @@ impl Default for TcpConfig {
             congestion: CongestionKind::NewReno,
             timer: TimerKind::Linux,
             limited_transmit: true,
-            nagle: true,
-            delayed_ack: Some(Duration::from_millis(40)),
+            nagle: Nagle::Any,
+            delayed_ack: DelayedAck::After(Duration::from_millis(40)),
             quick_acks: 16,
-            receive_window: ByteCount(4 << 20),
+            receive_window: ReceiveWindow::Fixed(ByteCount(4 << 20)),
             ecn: false,
             restart_after_idle: true,
             tuning: TcpTuning::default(),
@@ -143,10 +185,19 @@ pub struct TcpTuning {
     pub duplicate_sack: bool,
     /// F-RTO (RFC 5682): after a timeout, new data probes whether the timeout was spurious.
     pub forward_rto: bool,
+    /// Eifel detection (RFC 3522): a timestamp shows that an ACK answers the original, not the retransmission. The
+    /// sender then undoes the window reduction (Linux `tcp_packet_delayed`).
+    pub eifel: bool,
     /// Unit of the congestion window.
     pub window_counts: WindowCounts,
     /// How much an ACK adds to the congestion window in slow start.
     pub slow_start: SlowStart,
+    /// `HyStart`: CUBIC ends slow start when the round trip grows or ACKs arrive for half of it.
+    pub hystart: bool,
+    /// How the congestion window falls in fast recovery.
+    pub reduction: Reduction,
+    /// What becomes of a congestion window that is not used.
+    pub window_validation: WindowValidation,
     /// Writes that wait share a segment if they fit, even without Nagle.
     pub merge_writes: bool,
     /// Data that a retransmission carries in addition.
@@ -176,6 +227,28 @@ pub enum SlowStart {
     Linux,
 }
 
+/// How the congestion window falls in fast recovery and after an ECN echo.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reduction {
+    /// At once, to a part of the flight (RFC 5681 equation 4, RFC 6675 section 5).
+    #[default]
+    AtOnce,
+    /// Proportional rate reduction (RFC 6937, Linux `tcp_cwnd_reduction`): a part of the window, over a round trip.
+    Proportional,
+}
+
+/// What becomes of a congestion window that the application or the receiver did not use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WindowValidation {
+    /// After an idle RTO it is the initial window again (RFC 5681 section 4.1). It grows if the flight before an ACK
+    /// filled it.
+    #[default]
+    Restart,
+    /// RFC 2861, as Linux has it: an idle time halves it for each RTO, and an RTO of partial use brings it halfway to
+    /// what was used. It grows if it limited the sender within the last window of data.
+    Decay,
+}
+
 /// Small segments and writes behind a retransmission that are sent with it, if all fit into one segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Piggyback {
@@ -199,8 +272,12 @@ impl Default for TcpTuning {
             early_retransmit: false,
             duplicate_sack: false,
             forward_rto: false,
+            eifel: false,
             window_counts: WindowCounts::Bytes,
             slow_start: SlowStart::Rfc5681,
+            hystart: false,
+            reduction: Reduction::AtOnce,
+            window_validation: WindowValidation::Restart,
             merge_writes: false,
             piggyback: Piggyback::Off,
             bundling: None,

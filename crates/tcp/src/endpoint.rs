@@ -6,7 +6,7 @@ mod handshake;
 
 use crate::config::{TcpConfig, TcpTuning};
 use crate::observe::{PendingEvents, TcpCounters, TcpEvent, TcpObservation};
-use crate::receiver::Receiver;
+use crate::receiver::{Receiver, Times};
 use crate::segment::{Flags, MAX_OFFSET, Segment};
 use crate::sender::{Outgoing, Sender};
 use gamelane_core::time::earliest;
@@ -116,7 +116,7 @@ impl TcpEndpoint {
         }
         match self.state {
             State::Open => self.on_open(segment, ce, now),
-            State::Listen => self.on_listen(segment),
+            State::Listen => self.on_listen(segment, now),
             State::SynSent(handshake) => self.on_syn_sent(segment, handshake, now),
             State::SynReceived(handshake, peer) => self.on_syn_received(segment, ce, handshake, peer, now),
             // The peer missed our last ACK.
@@ -162,7 +162,7 @@ impl TcpEndpoint {
     pub fn handle_timeout(&mut self, now: Instant) {
         match self.state {
             State::Open => {
-                self.receiver.handle_timeout(now);
+                self.receiver.handle_timeout(self.sender.rto(), now);
                 if !self.sender.handle_timeout(&mut self.counters, now) {
                     self.abort();
                 }
@@ -240,12 +240,13 @@ impl TcpEndpoint {
             self.receiver.owe_ack();
             return;
         }
+        let times = Times { rto: self.sender.rto(), srtt: self.sender.timeout.srtt(), echo };
         if segment.len > 0 {
             self.receiver.on_ecn(ce && self.sender.uses_ecn(), segment.flags.cwr());
-            self.receiver.on_data(self.sender.rto(), now);
+            self.receiver.on_data(segment, &times, now);
         }
         let had_fin = self.receiver.has_peer_fin();
-        let delivered = self.receiver.on_segment(segment, &mut self.counters, now);
+        let delivered = self.receiver.on_segment(segment, &times, &mut self.counters, now);
         self.events.delivered += delivered;
         self.counters.bytes_delivered += delivered;
         if self.receiver.has_peer_fin() {
@@ -279,7 +280,7 @@ impl TcpEndpoint {
             ..Segment::default()
         };
         let flags = Flags { psh: outgoing.push, fin: outgoing.fin, cwr: outgoing.cwr, ..Flags::default() };
-        self.receiver.stamp(&mut segment, flags);
+        self.receiver.stamp(&mut segment, flags, now);
         segment
     }
 

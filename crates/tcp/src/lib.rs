@@ -29,12 +29,13 @@ pub mod recovery;
 pub mod scoreboard;
 pub mod segment;
 mod sender;
+pub mod stack;
 pub mod timer;
 
-pub use catalogue::Timer;
+pub use catalogue::{Stack, Timer};
 pub use config::{
-    Bundling, CongestionKind, InitialWindow, ModifiedRto, Piggyback, RecoveryKind, SlowStart, TcpConfig,
-    TcpTuning, TimerKind, WindowCounts,
+    Bundling, CongestionKind, DelayedAck, InitialWindow, ModifiedRto, Nagle, Piggyback, ReceiveWindow,
+    RecoveryKind, Reduction, SlowStart, TcpConfig, TcpTuning, TimerKind, WindowCounts, WindowValidation,
 };
 pub use endpoint::TcpEndpoint;
 pub use facts::{TcpDescriptor, TcpFacts};

@@ -1,12 +1,18 @@
 //! The receiving half. It keeps the received data and decides when to acknowledge it (RFC 9293 section 3.8.6.3, RFC
 //! 5681 section 4.2). It also sets the offered window (RFC 9293 section 3.8.6.2.2, RFC 7323 section 2), the SACK blocks
 //! and the ECN echo. DSACK (RFC 2883) is optional. The application reads at once, so only data above a hole takes
-//! buffer space. PAWS is left out, because offsets do not wrap.
+//! buffer space. PAWS is left out, because offsets do not wrap. Linux's rules are in files of their own: `delay`,
+//! `autotune`.
 
-use crate::config::{TcpConfig, TcpTuning};
+mod autotune;
+mod delay;
+
+use crate::config::{DelayedAck, ReceiveWindow, TcpConfig, TcpTuning};
 use crate::observe::TcpCounters;
 use crate::reassembly::Reassembly;
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
+use autotune::Autotune;
+use delay::{AckTime, AdaptiveDelay};
 use gamelane_core::{ByteCount, Duration, Instant};
 
 /// The receiving half of an endpoint. See the module.
@@ -16,7 +22,8 @@ pub(crate) struct Receiver {
     next: u64,
     /// Right edge of the offered window; it never moves left.
     edge: u64,
-    buffer: u64,
+    buffer: ReceiveWindow,
+    autotune: Option<Autotune>,
     /// Shift (window scale) of the windows that this end offers.
     shift: u8,
     mss: u64,
@@ -24,7 +31,7 @@ pub(crate) struct Receiver {
     fin: PeerFin,
     /// The last ACK sent (Last.ACK.sent).
     acked: u64,
-    delayed_ack: Option<Duration>,
+    delay: Delay,
     /// Number of segments still to be acknowledged at once.
     quick_acks: u32,
     quick_acks_after_idle: u32,
@@ -43,6 +50,23 @@ pub(crate) struct Receiver {
     echo_congestion: bool,
     /// Timestamp to echo (TS.Recent).
     recent_timestamp: u32,
+}
+
+/// How long ACKs wait.
+#[derive(Clone, Debug)]
+enum Delay {
+    Off,
+    After(Duration),
+    Adaptive(AdaptiveDelay),
+}
+
+/// What the sending half knows when data arrives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times {
+    pub(crate) rto: Duration,
+    pub(crate) srtt: Option<Duration>,
+    /// Age of the timestamp that the peer echoes.
+    pub(crate) echo: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,13 +90,18 @@ impl Receiver {
         Self {
             next: 0,
             edge: 0,
-            buffer: config.receive_window.bytes(),
+            buffer: config.receive_window,
+            autotune: None,
             shift: 0,
             mss: 1,
             held: Reassembly::default(),
             fin: PeerFin::Awaited,
             acked: 0,
-            delayed_ack: config.delayed_ack,
+            delay: match config.delayed_ack {
+                DelayedAck::Off => Delay::Off,
+                DelayedAck::After(wait) => Delay::After(wait),
+                DelayedAck::Adaptive => Delay::Adaptive(AdaptiveDelay::new(config.quick_acks)),
+            },
             quick_acks: config.quick_acks,
             quick_acks_after_idle: config.quick_acks,
             last_data: None,
@@ -92,17 +121,24 @@ impl Receiver {
     }
 
     /// Applies the peer's SYN. The window in our own SYN is never scaled.
-    pub(crate) fn establish(&mut self, mss: u64, scaled: bool, reports_sack: bool) {
+    pub(crate) fn establish(&mut self, mss: u64, scaled: bool, reports_sack: bool, now: Instant) {
         self.next = 1;
         self.mss = mss;
-        self.shift = if scaled { window_shift(ByteCount(self.buffer)) } else { 0 };
+        self.shift = if scaled { window_shift(self.buffer.limit()) } else { 0 };
         self.reports_sack = reports_sack;
+        if let ReceiveWindow::Auto(largest) = self.buffer {
+            self.autotune = Some(Autotune::new(mss, largest.bytes(), now));
+        }
         self.edge = 1 + u64::from(self.unscaled_window());
     }
 
     /// Window field of a SYN.
     pub(crate) fn unscaled_window(&self) -> u16 {
-        self.buffer.min(u64::from(u16::MAX)) as u16
+        let window = match self.buffer {
+            ReceiveWindow::Fixed(size) => size.bytes(),
+            ReceiveWindow::Auto(_) => u64::from(u16::MAX),
+        };
+        window.min(u64::from(u16::MAX)) as u16
     }
 
     pub(crate) const fn next(&self) -> u64 {
@@ -127,10 +163,25 @@ impl Receiver {
     /// Notes that data arrived. After a gap longer than our own retransmission timeout, the next segments are
     /// acknowledged at once, as at the start (Linux `tcp_event_data_recv`). So thin streams hardly ever see a delayed
     /// ACK.
-    pub(crate) fn on_data(&mut self, rto: Duration, now: Instant) {
+    pub(crate) fn on_data(&mut self, segment: &Segment, times: &Times, now: Instant) {
         let last = self.last_data.replace(now);
-        if last.is_some_and(|last| now.saturating_since(last) > rto) {
-            self.quick_acks = self.quick_acks_after_idle;
+        match &mut self.delay {
+            Delay::Adaptive(delay) => delay.on_data(segment, self.edge - self.next, times.rto, now),
+            Delay::Off | Delay::After(_) => {
+                if last.is_some_and(|last| now.saturating_since(last) > times.rto) {
+                    self.quick_acks = self.quick_acks_after_idle;
+                }
+            }
+        }
+        let Some(autotune) = &mut self.autotune else { return };
+        let len = u64::from(segment.len);
+        if let Some(age) = times.echo.filter(|_| len >= self.mss) {
+            autotune.on_rtt(age);
+        }
+        if autotune.on_segment(len, self.held.bytes())
+            && let Delay::Adaptive(delay) = &mut self.delay
+        {
+            delay.on_growth();
         }
     }
 
@@ -139,6 +190,21 @@ impl Receiver {
     pub(crate) fn on_segment(
         &mut self,
         segment: &Segment,
+        times: &Times,
+        counters: &mut TcpCounters,
+        now: Instant,
+    ) -> ByteCount {
+        let delivered = self.take(segment, times, counters, now);
+        if let Some(autotune) = self.autotune.as_mut().filter(|_| delivered > ByteCount::ZERO) {
+            autotune.on_read(self.next, now);
+        }
+        delivered
+    }
+
+    fn take(
+        &mut self,
+        segment: &Segment,
+        times: &Times,
         counters: &mut TcpCounters,
         now: Instant,
     ) -> ByteCount {
@@ -153,7 +219,7 @@ impl Receiver {
         let in_order = segment.seq == self.next && end <= self.edge && self.held.is_empty();
         if in_order && !segment.flags.fin() && self.fin == PeerFin::Awaited {
             self.next = end;
-            self.acknowledge_in_order(now);
+            self.acknowledge_in_order(times, now);
             return ByteCount(u64::from(segment.len));
         }
         self.on_irregular(segment, end, counters)
@@ -173,7 +239,12 @@ impl Receiver {
         } else if fresh {
             fresh = self.held.insert(start, end_in_window);
         }
-        counters.duplicate_segments_received += u64::from(segment.len > 0 && !fresh);
+        if segment.len > 0 && !fresh {
+            counters.duplicate_segments_received += 1;
+            if let Delay::Adaptive(delay) = &mut self.delay {
+                delay.on_duplicate(self.edge - self.next);
+            }
+        }
         if self.reports_duplicates {
             let end = if segment.seq < before { end_in_window.min(before) } else { end_in_window };
             if segment.seq < end && (segment.seq < before || !fresh) {
@@ -204,16 +275,20 @@ impl Receiver {
         }
     }
 
-    fn acknowledge_in_order(&mut self, now: Instant) {
-        let full_segments_wait = self.next - self.acked >= 2 * self.mss;
-        match self.delayed_ack {
-            Some(delay) if self.quick_acks == 0 && !full_segments_wait => {
-                self.deadline.get_or_insert(now.saturating_add(delay));
+    fn acknowledge_in_order(&mut self, times: &Times, now: Instant) {
+        let unacknowledged = self.next - self.acked;
+        match &self.delay {
+            Delay::After(wait) if self.quick_acks == 0 && unacknowledged < 2 * self.mss => {
+                self.deadline.get_or_insert(now.saturating_add(*wait));
             }
-            _ => {
+            Delay::Off | Delay::After(_) => {
                 self.quick_acks = self.quick_acks.saturating_sub(1);
                 self.ack_now = true;
             }
+            Delay::Adaptive(delay) => match delay.decide(unacknowledged, self.deadline, times.srtt, now) {
+                AckTime::Now => self.ack_now = true,
+                AckTime::At(at) => self.deadline = Some(at),
+            },
         }
     }
 
@@ -239,12 +314,16 @@ impl Receiver {
     }
 
     /// Writes the receiving half's fields (ACK, window, SACK, ECE) into a segment. The owed ACK then counts as sent.
-    pub(crate) fn stamp(&mut self, segment: &mut Segment, flags: Flags) {
+    pub(crate) fn stamp(&mut self, segment: &mut Segment, flags: Flags, now: Instant) {
         segment.ack = self.next;
         segment.flags = Flags { ack: true, ece: self.echo_congestion, ..flags }.into();
         segment.window = self.window_field();
         if !self.held.is_empty() || self.duplicate.is_some() {
             self.report_sack(segment);
+        }
+        if let Delay::Adaptive(delay) = &mut self.delay {
+            let news = self.next > self.acked || self.ack_now || self.duplicates_owed > 0;
+            delay.on_sent(segment.len > 0, news, now);
         }
         self.acked = self.next;
         self.ack_now = false;
@@ -275,7 +354,11 @@ impl Receiver {
 
     /// Returns the window field: the free buffer in scaled units. The right edge does not move left.
     fn window_field(&mut self) -> u16 {
-        let free = self.buffer.saturating_sub(self.held.bytes());
+        let free = match &self.autotune {
+            Some(autotune) => autotune.window(),
+            None => self.buffer.limit().bytes(),
+        };
+        let free = free.saturating_sub(self.held.bytes());
         let window = (self.next + free).max(self.edge) - self.next;
         let mut field = window >> self.shift;
         if self.next + (field << self.shift) < self.edge {
@@ -290,8 +373,12 @@ impl Receiver {
         self.deadline
     }
 
-    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+    /// Handles the expiry of a delayed ACK. `rto` is the timeout of this end.
+    pub(crate) fn handle_timeout(&mut self, rto: Duration, now: Instant) {
         if self.deadline.is_some_and(|deadline| deadline <= now) {
+            if let Delay::Adaptive(delay) = &mut self.delay {
+                delay.on_expiry(rto);
+            }
             self.deadline = None;
             self.ack_now = true;
         }

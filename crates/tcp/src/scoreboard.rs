@@ -11,6 +11,7 @@ mod sacked;
 
 use alloc::collections::VecDeque;
 use delivery::Delivery;
+pub use delivery::LostByTime;
 use gamelane_core::{ByteCount, Instant};
 use sacked::KnownBlocks;
 
@@ -123,6 +124,9 @@ pub struct Scoreboard {
     sacked_below: u64,
     /// In this recovery, all segments below were sent again or need not be (RFC 6675 `HighRxt`).
     resent_below: u64,
+    /// Bytes that the receiver got, in units of the congestion window, and segments that ever counted as lost.
+    delivered: u64,
+    lost_count: u64,
     known: KnownBlocks,
     delivery: Delivery,
     weight: Weight,
@@ -142,6 +146,8 @@ impl Scoreboard {
             runs_above: 0,
             sacked_below: 0,
             resent_below: 0,
+            delivered: 0,
+            lost_count: 0,
             known: KnownBlocks::default(),
             delivery: Delivery::default(),
             weight: Weight::Bytes,
@@ -191,6 +197,16 @@ impl Scoreboard {
         ByteCount(self.pipe)
     }
 
+    /// Bytes that the receiver got so far, in order or not, in units of the congestion window.
+    pub const fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Number of times a segment came to count as lost so far; a timeout that counts all as lost is left out.
+    pub const fn lost(&self) -> u64 {
+        self.lost_count
+    }
+
     /// The oldest outstanding segment.
     pub fn front(&self) -> Option<&Sent> {
         self.segments.front()
@@ -237,6 +253,9 @@ impl Scoreboard {
             acked.bundled = sent.bundled;
             if !sent.sacked && acked.sent_at.is_none() {
                 acked.sent_at = Some(sent.sent_at);
+            }
+            if !sent.sacked {
+                self.delivered += self.weight.of(sent.sequence_len());
             }
             self.delivery.note_acknowledged(&sent);
             self.pipe -= sent.pipe(self.weight);

@@ -5,12 +5,14 @@
 mod acks;
 mod bundle;
 mod piggyback;
+mod reduction;
 mod spurious;
 mod tail;
 mod thin;
 mod timers;
+mod validation;
 
-use crate::config::{Piggyback, TcpConfig, TcpTuning, WindowCounts};
+use crate::config::{Nagle, Piggyback, TcpConfig, TcpTuning, WindowCounts};
 use crate::congestion::{Congestion, CongestionControl};
 use crate::observe::{TcpCounters, TcpObservation};
 use crate::outbox::Outbox;
@@ -19,8 +21,10 @@ use crate::scoreboard::{Scoreboard, Sent, Weight};
 use crate::segment::Segment;
 use crate::timer::RetransmissionTimeout;
 use gamelane_core::{ByteCount, Duration, Instant};
+use reduction::Proportional;
 use spurious::Undo;
 use tail::TailProbe;
+use validation::Usage;
 
 /// The sending half of an endpoint. See the module.
 #[derive(Clone, Debug)]
@@ -38,10 +42,15 @@ pub(crate) struct Sender {
     stalled_since: Instant,
     mss: u64,
     window: PeerWindow,
-    nagle: bool,
+    nagle: Nagle,
+    /// End of the last small segment (Linux `snd_sml`).
+    small_end: u64,
     restart_after_idle: bool,
     last_sent: Option<Instant>,
     fin_sent: bool,
+    /// The window is being reduced over a round trip.
+    falling: Option<Proportional>,
+    usage: Usage,
     ecn: EcnState,
     undo: Undo,
     tail: TailProbe,
@@ -110,16 +119,19 @@ impl Sender {
             tuning: TcpTuning::default(),
             board: Scoreboard::new(1),
             recovery: Recovery::new(config.recovery, mss, config.limited_transmit),
-            congestion: Congestion::new(config.congestion, mss, mss),
+            congestion: Congestion::new(config.congestion, mss, mss, false),
             timer: Timer::Idle,
             retries: 0,
             stalled_since: Instant::ZERO,
             mss: mss.bytes(),
             window: PeerWindow::default(),
             nagle: config.nagle,
+            small_end: 0,
             restart_after_idle: config.restart_after_idle,
             last_sent: None,
             fin_sent: false,
+            falling: None,
+            usage: Usage::default(),
             ecn: EcnState::default(),
             undo: Undo::default(),
             tail: TailProbe::default(),
@@ -168,7 +180,7 @@ impl Sender {
     pub(crate) fn poll(&mut self, counters: &mut TcpCounters, now: Instant) -> Option<Outgoing> {
         let phase = self.recovery.phase();
         if phase != Phase::Open && !self.board.is_empty() && self.may_resend() {
-            let cwnd = self.congestion.cwnd();
+            let cwnd = self.cwnd();
             if let Some(resend) = self.recovery.next_resend(&mut self.board, cwnd) {
                 return Some(self.resend(resend, counters, now));
             }
@@ -180,7 +192,8 @@ impl Sender {
         if new.is_some() || phase != Phase::Recovery {
             return new;
         }
-        let resend = self.recovery.last_resort(&mut self.board, self.congestion.cwnd())?;
+        let cwnd = self.cwnd();
+        let resend = self.recovery.last_resort(&mut self.board, cwnd)?;
         Some(self.resend(resend, counters, now))
     }
 
@@ -204,11 +217,12 @@ impl Sender {
             self.start_timer(now);
         }
         self.last_sent = Some(now);
-        self.note_resent();
+        self.note_resent(now);
         if self.tuning.piggyback != Piggyback::Off {
             self.take_neighbours_along(resend.index, counters);
         }
         let sent = self.board.resend(resend.index, resend.in_order, now);
+        self.note_sent(self.board.weight().of(sent.sequence_len()));
         Outgoing { seq: sent.start, len: sent.payload(), push: sent.push, fin: sent.fin, cwr: false }
     }
 
@@ -219,8 +233,8 @@ impl Sender {
         if unsent == 0 && !fin_due {
             return None;
         }
-        let piece =
-            if self.nagle || self.tuning.merge_writes { unsent } else { self.outbox.rest_of_write(next) };
+        let merges = self.nagle != Nagle::Off || self.tuning.merge_writes;
+        let piece = if merges { unsent } else { self.outbox.rest_of_write(next) };
         let wanted = piece.min(self.mss);
         let fin_fits = fin_due && wanted == unsent && wanted < self.window.edge.saturating_sub(next);
         let Some(len) = self.sendable(next, wanted, fin_due, now) else {
@@ -240,7 +254,12 @@ impl Sender {
     fn sendable(&mut self, next: u64, wanted: u64, closing: bool, now: Instant) -> Option<u64> {
         let usable = self.window.edge.saturating_sub(next);
         let idle = self.board.is_empty();
-        let nagle_holds = self.nagle && !idle && !closing;
+        let nagle_holds = !closing
+            && match self.nagle {
+                Nagle::Off => false,
+                Nagle::Any => !idle,
+                Nagle::Small => self.small_end > self.board.una(),
+            };
         let len = if wanted <= usable && (wanted > 0 || usable > 0) {
             if wanted < self.mss && nagle_holds {
                 return None;
@@ -254,15 +273,18 @@ impl Sender {
             }
             return None;
         };
-        if idle && self.has_idled(now) {
-            self.congestion.on_idle(now);
+        if idle {
+            self.resume(now);
         }
-        let window = self.recovery.window(self.congestion.cwnd());
         if self.tail == TailProbe::Due {
             return Some(len);
         }
-        (self.recovery.in_flight(&self.board) + ByteCount(self.board.weight().of(len)) <= window)
-            .then_some(len)
+        let window = self.recovery.window(self.cwnd());
+        let fits = self.recovery.in_flight(&self.board) + ByteCount(self.board.weight().of(len)) <= window;
+        if !fits {
+            self.note_usage(true, now);
+        }
+        fits.then_some(len)
     }
 
     fn send_new(&mut self, len: u64, fin: bool, now: Instant) -> Outgoing {
@@ -284,10 +306,17 @@ impl Sender {
             bundled: 0,
         });
         self.last_sent = Some(now);
+        if len < self.mss {
+            self.small_end = end;
+        }
+        let weight = self.board.weight().of(end - start);
+        self.note_sent(weight);
+        let full = self.recovery.in_flight(&self.board) + ByteCount(self.mss) > self.cwnd();
+        self.note_usage(full, now);
         if !matches!(self.timer, Timer::Retransmit { .. }) {
             self.start_timer(now);
         }
-        self.arm_tail_probe(now);
+        self.arm_tail_probe_after_sending(now);
         let cwr = len > 0 && core::mem::take(&mut self.ecn.cwr_due);
         Outgoing { seq: start, len: len as u32, push, fin, cwr }
     }
@@ -299,7 +328,7 @@ impl Sender {
 
     pub(crate) fn observe(&self) -> TcpObservation {
         TcpObservation {
-            cwnd: self.congestion.cwnd(),
+            cwnd: self.cwnd(),
             ssthresh: self.congestion.ssthresh(),
             srtt: self.timeout.srtt(),
             rto: self.timeout.rto_with(self.board.len()),

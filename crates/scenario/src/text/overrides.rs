@@ -123,6 +123,10 @@ fn table_in<'a>(table: &'a mut Table, key: &str, next: &str) -> (&'a mut Table, 
                 .collect(),
         ),
         Some(Value::Table(_)) => None,
+        // The word of a TCP stack is short for a table.
+        Some(Value::String(stack)) if key == "tcp" => {
+            Some([("stack".to_owned(), Value::String(stack))].into_iter().collect())
+        }
         _ => Some(Table::new()),
     };
     let is_made = made.is_some();

@@ -1,6 +1,7 @@
 //! A scenario as it was written, and its two texts: the one that was read, and the canonical one that is printed.
 
 use gamelane_core::rng::{Fnv1a, mix};
+use gamelane_tcp::Stack;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -8,10 +9,13 @@ use toml::{Table, Value};
 
 use super::build;
 use super::error::{Fault, Refusal, ScenarioError};
+use super::keys::tcp::stack_or_keys;
 use super::keys::{Flow, Gateway, Link, Tcp};
 use super::origin::{Origin, Path, Step, line_of};
 use super::overrides::Override;
+use super::text_or_table::TextOrTable;
 use super::units::{Span, Time};
+use super::words::Word;
 use crate::Model;
 
 /// A household: a link, the queues at its ends, and the applications that share it.
@@ -41,8 +45,9 @@ pub struct Scenario {
     /// Queues at both ends of the link, and the other functions of the gateway.
     #[serde(default)]
     pub gateway: Gateway,
-    /// TCP settings of all flows. A flow can override each key.
-    #[serde(default)]
+    /// TCP settings of all flows: a table, or the word of a stack. A flow can override each key.
+    #[serde(default, deserialize_with = "stack_or_keys")]
+    #[schemars(with = "TextOrTable<Word<Stack>, Tcp>")]
     pub tcp: Tcp,
     /// Applications, in the order of their ids.
     #[serde(default)]

@@ -72,7 +72,7 @@ impl<R: Recorder> Household<R> {
             tcp: self
                 .flows
                 .iter()
-                .map(|flow| [0, 1].map(|side: usize| flow.hosts[side].endpoint().map(|e| *e.counters())))
+                .map(|flow| [0, 1].map(|side: usize| flow.hosts[side].counters()))
                 .collect(),
             retransmissions: self
                 .flows

@@ -45,7 +45,7 @@ impl Bic {
 
     /// Number of acknowledged segments for which the window grows by one segment.
     fn segments_per_step(&self) -> u64 {
-        let cwnd = self.window.cwnd / self.window.mss;
+        let cwnd = self.window.segments();
         if cwnd <= LOW_WINDOW {
             return cwnd.max(1);
         }
@@ -69,7 +69,7 @@ impl Bic {
 
     /// Returns the new slow start threshold in bytes.
     fn reduced(&mut self) -> u64 {
-        let cwnd = self.window.cwnd / self.window.mss;
+        let cwnd = self.window.segments();
         // Fast convergence: a second loss at a smaller window lowers the target.
         self.last_max = if cwnd < self.last_max { cwnd * (1024 + BETA) / 2048 } else { cwnd };
         let reduced = if cwnd <= LOW_WINDOW { cwnd / 2 } else { cwnd * BETA / 1024 };
@@ -78,17 +78,20 @@ impl Bic {
 }
 
 impl CongestionControl for Bic {
-    fn cwnd(&self) -> ByteCount {
-        ByteCount(self.window.cwnd)
+    fn window(&self) -> &Window {
+        &self.window
     }
 
-    fn ssthresh(&self) -> ByteCount {
-        ByteCount(self.window.ssthresh)
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
     }
 
     fn on_ack(&mut self, ack: &AckSample, _now: Instant) {
-        if ack.may_grow && !self.window.slow_start(ack) {
-            self.window.grow(ack.acked, self.segments_per_step() * self.window.mss);
+        if ack.may_grow {
+            let left = self.window.slow_start(ack);
+            if left > 0 {
+                self.window.grow(left, self.segments_per_step() * self.window.mss);
+            }
         }
     }
 
@@ -101,14 +104,6 @@ impl CongestionControl for Bic {
         let ssthresh = if repeated { self.window.ssthresh } else { self.reduced() };
         self.window.set(self.window.mss, ssthresh);
         self.last_max = 0;
-    }
-
-    fn limit(&mut self, cwnd: ByteCount) {
-        self.window.limit(cwnd);
-    }
-
-    fn on_idle(&mut self, _now: Instant) {
-        self.window.restart();
     }
 }
 

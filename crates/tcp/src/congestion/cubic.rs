@@ -1,9 +1,11 @@
-//! CUBIC (RFC 9438): after a loss the window is a cubic function of time, with its plateau at the window of the loss.
-//! It is never smaller than the window of Reno. Left out: HyStart++ (slow start follows RFC 5681), and the undo of
-//! spurious reductions, which the sender does.
+//! CUBIC (RFC 9438) in the arithmetic of Linux 6.12 (`tcp_cubic.c`): after a loss the window is a cubic function of
+//! time, with its plateau at the window of the loss. It is never smaller than the window of Reno. Windows are whole
+//! segments, so a window of few segments grows in steps. Where both differ, this is Linux: the target is the shortest
+//! round trip ahead, Reno's growth stays at 0.53 segments per round trip above the old window, and a timeout forgets
+//! everything. Left out: Linux computes at most once per tick.
 
-use super::window::Window;
-use super::{AckSample, CongestionControl};
+use super::hystart::HyStart;
+use super::{AckSample, CongestionControl, Window};
 use crate::facts::{TcpDescriptor, TcpFacts};
 use gamelane_core::{ByteCount, Duration, Instant};
 
@@ -12,159 +14,173 @@ pub const CUBIC: TcpDescriptor = TcpDescriptor {
     word: "cubic",
     label: "CUBIC",
     about: "CUBIC (RFC 9438): the window is a cubic function of the time since the last loss.",
-    keys: &[],
+    keys: &["hystart"],
     page: "tcp",
     facts: TcpFacts { linux: Some(&[("tcp_congestion_control", "cubic")]) },
 };
 
-/// Multiplicative decrease factor (section 4.6).
-const BETA: f64 = 0.7;
-/// Constant C in segments per second cubed (section 5.1).
-const C: f64 = 0.4;
-/// Growth of Reno that is fair with [`BETA`], in segments per round trip (section 4.3).
-const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+/// Multiplicative decrease factor in 1/1024 (section 4.6: 0.7).
+const BETA: u64 = 717;
+/// Constant C times 1024 (section 5.1: 0.4 segments per second cubed).
+const C: u64 = 410;
+/// Acknowledged segments per segment of Reno's window, in eighths of the window: 1/0.53 (section 4.3).
+const RENO_EIGHTHS: u64 = 15;
+/// A clock tick of the curve per second.
+const TICKS: u128 = 1024;
+/// While the window stays the same, the step is computed again after this time (Linux `HZ / 32`).
+const KEEP: Duration = Duration::from_micros(31_250);
+/// Round trips right after a reduction say nothing about the path (Linux: `HZ`).
+const UNSETTLED: Duration = Duration::from_secs(1);
 
 /// State of CUBIC. Windows inside the law are in segments.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     window: Window,
-    /// Part of the growth below one byte.
-    fraction: f64,
-    /// Window before the last reduction; less after fast convergence (section 4.7).
-    w_max: f64,
-    /// The last reduction was a timeout, so the next stage starts at its plateau (section 4.8).
-    from_timeout: bool,
-    /// Window at the last reduction.
-    prior: f64,
+    hystart: Option<HyStart>,
+    /// Shortest round trip since the last timeout.
+    shortest_rtt: Option<Duration>,
+    /// Window before the last reduction; less after fast convergence (section 4.7). 0 if there was none.
+    last_max: u64,
     stage: Option<Stage>,
-    /// Smoothed round trip. The target is the window of the curve one round trip ahead.
-    rtt: Duration,
-    last_ack: Instant,
+    /// Acknowledged segments per segment of growth.
+    step: u64,
+    /// Window for which the step was computed last, and when.
+    computed: (u64, Instant),
 }
 
 /// A stage of congestion avoidance between two reductions.
 #[derive(Clone, Copy, Debug)]
 struct Stage {
     start: Instant,
-    /// Time to the plateau in seconds.
-    k: f64,
-    /// Estimated window of Reno.
-    w_est: f64,
+    /// Time to the plateau in ticks.
+    k: u64,
+    plateau: u64,
+    /// Estimated window of Reno, and the acknowledged bytes towards its next segment.
+    reno: u64,
+    reno_credit: u64,
 }
 
 impl Cubic {
     /// Slow start with the `initial` window.
-    pub const fn new(mss: ByteCount, initial: ByteCount) -> Self {
+    pub fn new(mss: ByteCount, initial: ByteCount, hystart: bool) -> Self {
         Self {
             window: Window::new(mss, initial),
-            fraction: 0.0,
-            w_max: 0.0,
-            from_timeout: false,
-            prior: 0.0,
+            hystart: hystart.then(HyStart::new),
+            shortest_rtt: None,
+            last_max: 0,
             stage: None,
-            rtt: Duration::ZERO,
-            last_ack: Instant::ZERO,
+            step: 1,
+            computed: (0, Instant::ZERO),
         }
     }
 
-    fn segments(&self) -> f64 {
-        self.window.cwnd as f64 / self.window.mss as f64
+    fn begin_stage(&self, cwnd: u64, acked: u64, now: Instant) -> Stage {
+        // Equation 2, in ticks.
+        let distance = self.last_max.saturating_sub(cwnd);
+        let k = libm::cbrt((distance as f64) * (1u64 << 40) as f64 / C as f64) as u64;
+        Stage { start: now, k, plateau: self.last_max.max(cwnd), reno: cwnd, reno_credit: acked }
     }
 
-    fn begin_stage(&mut self, now: Instant) -> Stage {
-        let cwnd = self.segments();
-        if self.from_timeout || cwnd >= self.w_max {
-            self.w_max = cwnd;
+    /// Computes how many acknowledged segments the window needs to grow by one (`bictcp_update`).
+    fn update(&mut self, acked: u64, now: Instant) {
+        let cwnd = self.window.segments().max(1);
+        if let Some(stage) = &mut self.stage {
+            stage.reno_credit += acked;
         }
-        self.from_timeout = false;
-        // Equation 2.
-        Stage { start: now, k: libm::cbrt((self.w_max - cwnd) / C), w_est: cwnd }
-    }
-
-    /// Grows the window for `acked` acknowledged segments (sections 4.2 to 4.5).
-    fn avoid_congestion(&mut self, acked: f64, now: Instant) {
-        let mut stage = match self.stage {
-            Some(stage) => stage,
-            None => self.begin_stage(now),
-        };
-        let cwnd = self.segments();
-        let curve = |after: Duration| {
-            let t = after.as_secs_f64() - stage.k;
-            C * t * t * t + self.w_max
-        };
-        let elapsed = now.saturating_since(stage.start);
-        let (present, ahead) = (curve(elapsed), curve(elapsed + self.rtt));
-        let alpha = if stage.w_est >= self.prior { 1.0 } else { ALPHA };
-        stage.w_est += alpha * acked / cwnd;
-        let growth = if present < stage.w_est {
-            (stage.w_est - cwnd).max(0.0)
+        if self.computed.0 == cwnd && now.saturating_since(self.computed.1) <= KEEP && self.stage.is_some() {
+            return;
+        }
+        self.computed = (cwnd, now);
+        let mut stage = self.stage.unwrap_or_else(|| self.begin_stage(cwnd, acked, now));
+        let ahead = now.saturating_since(stage.start) + self.shortest_rtt.unwrap_or_default();
+        let ticks = (u128::from(ahead.as_nanos()) * TICKS / 1_000_000_000) as u64;
+        let away = u128::from(ticks.abs_diff(stage.k));
+        let growth = (u128::from(C) * away * away * away) >> 40;
+        let growth = u64::try_from(growth).unwrap_or(u64::MAX);
+        let target = if ticks < stage.k {
+            stage.plateau.saturating_sub(growth)
         } else {
-            (ahead.clamp(cwnd, 1.5 * cwnd) - cwnd) / cwnd * acked
+            stage.plateau.saturating_add(growth)
         };
+        self.step = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        if self.last_max == 0 {
+            self.step = self.step.min(20);
+        }
+        let per_segment = cwnd * RENO_EIGHTHS / 8 * self.window.mss;
+        while stage.reno_credit > per_segment {
+            stage.reno_credit -= per_segment;
+            stage.reno += 1;
+        }
+        if stage.reno > cwnd {
+            self.step = self.step.min(cwnd / (stage.reno - cwnd));
+        }
+        self.step = self.step.max(2);
         self.stage = Some(stage);
-        self.fraction += growth * self.window.mss as f64;
-        let whole = self.fraction as u64;
-        self.fraction -= whole as f64;
-        self.window.cwnd += whole;
     }
 
-    /// Reduces the window and the threshold (section 4.6) with fast convergence (section 4.7).
-    fn reduce(&mut self, flight: ByteCount) {
-        let cwnd = self.segments();
-        self.w_max = if cwnd < self.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
-        self.prior = cwnd;
-        self.window.ssthresh = ((flight.bytes() as f64 * BETA) as u64).max(2 * self.window.mss);
+    /// Returns the new threshold (section 4.6) and notes the old window with fast convergence (section 4.7).
+    fn reduced(&mut self) -> u64 {
+        let cwnd = self.window.segments();
+        self.last_max = if cwnd < self.last_max { cwnd * (1024 + BETA) / 2048 } else { cwnd };
         self.stage = None;
-        self.fraction = 0.0;
+        (cwnd * BETA / 1024).max(2) * self.window.mss
+    }
+
+    fn take_rtt(&mut self, ack: &AckSample, rtt: Duration, now: Instant) {
+        if self.stage.is_some_and(|stage| now.saturating_since(stage.start) < UNSETTLED) {
+            return;
+        }
+        let shortest = self.shortest_rtt.map_or(rtt, |shortest| shortest.min(rtt));
+        self.shortest_rtt = Some(shortest);
+        if self.window.cwnd < self.window.ssthresh
+            && let Some(hystart) = &mut self.hystart
+            && hystart.on_sample(ack, rtt, shortest, self.window.segments(), now)
+        {
+            self.window.ssthresh = self.window.cwnd;
+        }
     }
 }
 
 impl CongestionControl for Cubic {
-    fn cwnd(&self) -> ByteCount {
-        ByteCount(self.window.cwnd)
+    fn window(&self) -> &Window {
+        &self.window
     }
 
-    fn ssthresh(&self) -> ByteCount {
-        ByteCount(self.window.ssthresh)
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
     }
 
     fn on_ack(&mut self, ack: &AckSample, now: Instant) {
         if let Some(rtt) = ack.rtt {
-            self.rtt = if self.rtt.is_zero() { rtt } else { (self.rtt * 7 + rtt) / 8 };
+            self.take_rtt(ack, rtt, now);
         }
-        let since_last = now.saturating_since(self.last_ack);
-        self.last_ack = now;
         if !ack.may_grow {
-            // Time while the application limits the sender does not count (section 5.8).
-            if let Some(stage) = &mut self.stage {
-                stage.start += since_last;
-            }
-        } else if !self.window.slow_start(ack) {
-            self.avoid_congestion(ack.acked.bytes() as f64 / self.window.mss as f64, now);
+            return;
+        }
+        let left = self.window.slow_start(ack);
+        if left > 0 {
+            self.update(left, now);
+            self.window.grow(left, self.step * self.window.mss);
         }
     }
 
-    fn on_congestion(&mut self, flight: ByteCount, _now: Instant) {
-        self.reduce(flight);
-        self.window.cwnd = self.window.ssthresh;
+    fn on_congestion(&mut self, _flight: ByteCount, _now: Instant) {
+        let reduced = self.reduced();
+        self.window.set(reduced, reduced);
     }
 
-    fn on_timeout(&mut self, flight: ByteCount, repeated: bool, _now: Instant) {
-        if !repeated {
-            self.reduce(flight);
+    fn on_timeout(&mut self, _flight: ByteCount, repeated: bool, _now: Instant) {
+        let ssthresh = if repeated { self.window.ssthresh } else { self.reduced() };
+        self.window.set(self.window.mss, ssthresh);
+        (self.last_max, self.shortest_rtt, self.stage) = (0, None, None);
+        self.hystart = self.hystart.map(|_| HyStart::new());
+    }
+
+    /// Time without anything in flight does not count (section 5.8).
+    fn on_resume(&mut self, idle: Duration, _long: bool) {
+        if let Some(stage) = &mut self.stage {
+            stage.start += idle;
         }
-        self.from_timeout = true;
-        self.stage = None;
-        self.window.cwnd = self.window.mss;
-    }
-
-    fn limit(&mut self, cwnd: ByteCount) {
-        self.window.limit(cwnd);
-    }
-
-    fn on_idle(&mut self, _now: Instant) {
-        self.window.restart();
-        self.stage = None;
     }
 }
 
@@ -175,13 +191,13 @@ mod tests {
     const MSS: u64 = 1000;
 
     fn at_100() -> Cubic {
-        let mut rule = Cubic::new(ByteCount(MSS), ByteCount(100 * MSS));
+        let mut rule = Cubic::new(ByteCount(MSS), ByteCount(100 * MSS), false);
         rule.on_congestion(ByteCount(100 * MSS), Instant::ZERO);
         rule
     }
 
     /// Acknowledges one window every 100 ms; returns the window in segments at the end.
-    fn run(rule: &mut Cubic, from_ms: u64, to_ms: u64) -> f64 {
+    fn run(rule: &mut Cubic, from_ms: u64, to_ms: u64) -> u64 {
         for at in (from_ms..to_ms).step_by(100) {
             let window = rule.cwnd().bytes() / MSS;
             for part in 0..window {
@@ -193,7 +209,7 @@ mod tests {
                 );
             }
         }
-        rule.segments()
+        rule.window.segments()
     }
 
     #[test]
@@ -201,13 +217,13 @@ mod tests {
         let mut rule = at_100();
         assert_eq!(rule.cwnd(), ByteCount(70 * MSS));
         run(&mut rule, 0, 100);
-        // The cube root of (100 - 70) / 0.4.
-        let k = rule.stage.unwrap().k;
-        assert!((k - 4.217).abs() < 0.001, "{k}");
-        // 100 - 0.4 x 2.217^3 = 95.6 after 2 s, 100 at the plateau, 100 + 0.4 x 1.783^3 = 102.3 after 6 s.
-        for (from, to, expected) in [(100, 2_000, 95.6), (2_000, 4_200, 100.0), (4_200, 6_000, 102.3)] {
+        // The cube root of (100 - 70) / 0.4, in ticks of 1/1024 s.
+        assert_eq!(rule.stage.unwrap().k, 4316);
+        // A round trip ahead, with the distance to the plateau rounded down: 100 - 0.4 x 2.117^3 = 97 after 2 s, 100 at
+        // the plateau, 100 + 0.4 x 1.883^3 = 102 after 6 s.
+        for (from, to, expected) in [(100, 2_000, 97), (2_000, 4_200, 100), (4_200, 6_000, 102)] {
             let window = run(&mut rule, from, to);
-            assert!((window - expected).abs() < 0.5, "{window} at {to} ms");
+            assert!(window.abs_diff(expected) <= 1, "{window} at {to} ms");
         }
     }
 
@@ -215,27 +231,51 @@ mod tests {
     fn a_second_loss_below_the_plateau_makes_room() {
         let mut rule = at_100();
         rule.on_congestion(ByteCount(70 * MSS), Instant::ZERO);
-        // 70 x 1.7 / 2.
-        assert!((rule.w_max - 59.5).abs() < 1e-9);
-        assert_eq!(rule.cwnd(), ByteCount(49 * MSS));
+        // 70 x 1741 / 2048 = 59.5, and 70 x 717 / 1024 = 49.01.
+        assert_eq!((rule.last_max, rule.cwnd()), (59, ByteCount(49 * MSS)));
     }
 
     #[test]
     fn a_small_window_grows_as_reno_s() {
-        let mut rule = Cubic::new(ByteCount(MSS), ByteCount(10 * MSS));
+        let mut rule = Cubic::new(ByteCount(MSS), ByteCount(10 * MSS), false);
         rule.on_congestion(ByteCount(10 * MSS), Instant::ZERO);
-        // K = cbrt(3 / 0.4) = 1.957 s. Reno with alpha 9/17 has 7 + 10 x 0.53 = 12.3 after ten round trips, but the
-        // curve has 10 - 0.4 x 0.957^3 = 9.6. Above 10, the old window, alpha is 1.
-        let window = run(&mut rule, 0, 1_000);
-        assert!((11.0..14.0).contains(&window), "{window}");
+        // Reno with 8/15 has 7 + 20 x 0.53 = 17.6 after twenty round trips, but the curve, with its plateau of 10 after
+        // cbrt(3 / 0.4) = 1.957 s, has 10.
+        let window = run(&mut rule, 0, 2_000);
+        assert!((16..=18).contains(&window), "{window}");
     }
 
     #[test]
-    fn after_a_timeout_the_stage_starts_on_its_plateau() {
+    fn a_timeout_forgets_the_old_window() {
         let mut rule = at_100();
         rule.on_timeout(ByteCount(70 * MSS), false, Instant::ZERO);
         assert_eq!((rule.cwnd(), rule.ssthresh()), (ByteCount(MSS), ByteCount(49 * MSS)));
         run(&mut rule, 0, 1_000);
-        assert!(rule.stage.unwrap().k.abs() < 1e-9);
+        assert_eq!(rule.stage.unwrap().k, 0);
+    }
+
+    #[test]
+    fn idle_time_does_not_move_the_window_along_the_curve() {
+        let (mut busy, mut idle) = (at_100(), at_100());
+        run(&mut busy, 0, 1_000);
+        run(&mut idle, 0, 1_000);
+        idle.on_resume(Duration::from_secs(60), true);
+        let (busy, idle) = (run(&mut busy, 1_000, 2_000), run(&mut idle, 61_000, 62_000));
+        assert_eq!(busy, idle);
+    }
+
+    #[test]
+    fn with_hystart_slow_start_ends_where_the_round_trip_grows() {
+        let mut rule = Cubic::new(ByteCount(MSS), ByteCount(20 * MSS), true);
+        for number in 1..=30 {
+            // The first sample is the shortest; all later ones are 20 ms longer.
+            let rtt = Some(Duration::from_millis(if number == 1 { 40 } else { 60 }));
+            let una = if number == 1 { 1 } else { 1000 + number };
+            let next = if number == 1 { 1000 } else { 9000 };
+            let ack =
+                AckSample { una, next, rtt, acked: ByteCount(MSS), may_grow: true, ..AckSample::default() };
+            rule.on_ack(&ack, Instant::from_millis(100 + 3 * number));
+        }
+        assert!(rule.ssthresh() < ByteCount(40 * MSS), "{:?}", rule.ssthresh());
     }
 }

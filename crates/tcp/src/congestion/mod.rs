@@ -3,6 +3,7 @@
 
 mod bic;
 mod cubic;
+mod hystart;
 mod newreno;
 mod vegas;
 mod westwood;
@@ -13,6 +14,7 @@ pub use cubic::{CUBIC, Cubic};
 pub use newreno::{NEWRENO, NewReno};
 pub use vegas::{VEGAS, Vegas};
 pub use westwood::{WESTWOOD, Westwood};
+pub use window::Window;
 
 use crate::config::{CongestionKind, InitialWindow, SlowStart};
 use gamelane_core::{ByteCount, Duration, Instant};
@@ -45,10 +47,10 @@ pub struct AckSample {
 
 /// A congestion control algorithm. All sizes are in bytes.
 pub trait CongestionControl {
-    /// Congestion window.
-    fn cwnd(&self) -> ByteCount;
-    /// Slow start threshold.
-    fn ssthresh(&self) -> ByteCount;
+    /// Window and threshold.
+    fn window(&self) -> &Window;
+    /// Window and threshold, for the steps that are the same for all algorithms.
+    fn window_mut(&mut self) -> &mut Window;
     /// Handles an ACK of new data. It is called during recovery too, then with `may_grow` false.
     fn on_ack(&mut self, ack: &AckSample, now: Instant);
     /// Handles fast retransmit or an ECN echo with `flight` bytes outstanding. It is called once per window of data.
@@ -56,10 +58,17 @@ pub trait CongestionControl {
     /// Handles a retransmission timeout with `flight` bytes outstanding. `repeated` is true if the same data timed out
     /// before.
     fn on_timeout(&mut self, flight: ByteCount, repeated: bool, now: Instant);
-    /// Limits the window at the end of recovery, so that no burst is sent (RFC 6582 section 3.2 step 3).
-    fn limit(&mut self, cwnd: ByteCount);
-    /// Handles the end of an idle time longer than a timeout (RFC 5681 section 4.1).
-    fn on_idle(&mut self, now: Instant);
+    /// Handles the first new segment after `idle` without anything in flight. `long` is true if that was longer than a
+    /// timeout.
+    fn on_resume(&mut self, _idle: Duration, _long: bool) {}
+    /// Congestion window.
+    fn cwnd(&self) -> ByteCount {
+        ByteCount(self.window().cwnd)
+    }
+    /// Slow start threshold.
+    fn ssthresh(&self) -> ByteCount {
+        ByteCount(self.window().ssthresh)
+    }
 }
 
 /// The configured algorithm. It is an enum, so the call per ACK needs no pointer.
@@ -78,11 +87,12 @@ pub enum Congestion {
 }
 
 impl Congestion {
-    /// The algorithm of this `kind`. `initial` is the window at the start and after idle, in bytes.
-    pub fn new(kind: CongestionKind, mss: ByteCount, initial: ByteCount) -> Self {
+    /// The algorithm of this `kind`. `initial` is the window at the start and after idle, in bytes. `hystart` enables
+    /// `HyStart` in CUBIC.
+    pub fn new(kind: CongestionKind, mss: ByteCount, initial: ByteCount, hystart: bool) -> Self {
         match kind {
             CongestionKind::NewReno => Self::NewReno(NewReno::new(mss, initial)),
-            CongestionKind::Cubic => Self::Cubic(Cubic::new(mss, initial)),
+            CongestionKind::Cubic => Self::Cubic(Cubic::new(mss, initial, hystart)),
             CongestionKind::Bic => Self::Bic(Bic::new(mss, initial)),
             CongestionKind::Vegas => Self::Vegas(Vegas::new(mss, initial)),
             CongestionKind::Westwood => Self::Westwood(Westwood::new(mss, initial)),
@@ -108,12 +118,12 @@ macro_rules! dispatch {
 }
 
 impl CongestionControl for Congestion {
-    fn cwnd(&self) -> ByteCount {
-        dispatch!(self, rule => rule.cwnd())
+    fn window(&self) -> &Window {
+        dispatch!(self, rule => rule.window())
     }
 
-    fn ssthresh(&self) -> ByteCount {
-        dispatch!(self, rule => rule.ssthresh())
+    fn window_mut(&mut self) -> &mut Window {
+        dispatch!(self, rule => rule.window_mut())
     }
 
     fn on_ack(&mut self, ack: &AckSample, now: Instant) {
@@ -128,12 +138,8 @@ impl CongestionControl for Congestion {
         dispatch!(self, rule => rule.on_timeout(flight, repeated, now));
     }
 
-    fn limit(&mut self, cwnd: ByteCount) {
-        dispatch!(self, rule => rule.limit(cwnd));
-    }
-
-    fn on_idle(&mut self, now: Instant) {
-        dispatch!(self, rule => rule.on_idle(now));
+    fn on_resume(&mut self, idle: Duration, long: bool) {
+        dispatch!(self, rule => rule.on_resume(idle, long));
     }
 }
 

@@ -40,17 +40,20 @@ impl NewReno {
 }
 
 impl CongestionControl for NewReno {
-    fn cwnd(&self) -> ByteCount {
-        ByteCount(self.window.cwnd)
+    fn window(&self) -> &Window {
+        &self.window
     }
 
-    fn ssthresh(&self) -> ByteCount {
-        ByteCount(self.window.ssthresh)
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
     }
 
     fn on_ack(&mut self, ack: &AckSample, _now: Instant) {
-        if ack.may_grow && !self.window.slow_start(ack) {
-            self.window.grow(ack.acked, self.window.cwnd);
+        if ack.may_grow {
+            let left = self.window.slow_start(ack);
+            if left > 0 {
+                self.window.grow(left, self.window.cwnd);
+            }
         }
     }
 
@@ -62,14 +65,6 @@ impl CongestionControl for NewReno {
     fn on_timeout(&mut self, flight: ByteCount, repeated: bool, _now: Instant) {
         let ssthresh = if repeated { self.window.ssthresh } else { self.half(flight) };
         self.window.set(self.window.mss, ssthresh);
-    }
-
-    fn limit(&mut self, cwnd: ByteCount) {
-        self.window.limit(cwnd);
-    }
-
-    fn on_idle(&mut self, _now: Instant) {
-        self.window.restart();
     }
 }
 
@@ -96,9 +91,10 @@ mod tests {
         assert_eq!(rule.cwnd(), ByteCount(12 * MSS));
         rule.on_congestion(ByteCount(12 * MSS), Instant::ZERO);
         rule.on_timeout(ByteCount(6 * MSS), false, Instant::ZERO);
-        let end = rule.ssthresh();
+        assert_eq!(rule.ssthresh(), ByteCount(3 * MSS));
+        // Of nine segments, two reach the threshold of three, and six of the rest give two more (tcp_cong_avoid_ai).
         rule.on_ack(&linux(9), Instant::ZERO);
-        assert_eq!(rule.cwnd(), end);
+        assert_eq!(rule.cwnd(), ByteCount(5 * MSS));
     }
 
     #[test]

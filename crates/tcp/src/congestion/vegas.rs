@@ -2,7 +2,7 @@
 //! smallest RTT of that round trip with the smallest ever. It moves the window so that two to four segments wait in the
 //! queue. Losses are handled as in Reno. The paper's finer retransmission timer is left out, as in Linux.
 
-use super::{AckSample, CongestionControl, NewReno};
+use super::{AckSample, CongestionControl, NewReno, Window};
 use crate::facts::{TcpDescriptor, TcpFacts};
 use gamelane_core::{ByteCount, Duration, Instant};
 
@@ -80,12 +80,12 @@ impl Vegas {
 }
 
 impl CongestionControl for Vegas {
-    fn cwnd(&self) -> ByteCount {
-        self.reno.cwnd()
+    fn window(&self) -> &Window {
+        self.reno.window()
     }
 
-    fn ssthresh(&self) -> ByteCount {
-        self.reno.ssthresh()
+    fn window_mut(&mut self) -> &mut Window {
+        self.reno.window_mut()
     }
 
     fn on_ack(&mut self, ack: &AckSample, now: Instant) {
@@ -117,13 +117,10 @@ impl CongestionControl for Vegas {
         self.reno.on_timeout(flight, repeated, now);
     }
 
-    fn limit(&mut self, cwnd: ByteCount) {
-        self.reno.limit(cwnd);
-    }
-
-    fn on_idle(&mut self, now: Instant) {
-        self.reno.on_idle(now);
-        (self.smallest, self.samples) = (Duration::MAX, 0);
+    fn on_resume(&mut self, _idle: Duration, long: bool) {
+        if long {
+            (self.smallest, self.samples) = (Duration::MAX, 0);
+        }
     }
 }
 

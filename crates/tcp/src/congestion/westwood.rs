@@ -3,7 +3,7 @@
 //! cumulative ACK per round trip (at least 50 ms), filtered twice. Left out: counting data when duplicate ACKs arrive;
 //! it counts when the cumulative ACK advances.
 
-use super::{AckSample, CongestionControl, NewReno};
+use super::{AckSample, CongestionControl, NewReno, Window};
 use crate::facts::{TcpDescriptor, TcpFacts};
 use gamelane_core::{ByteCount, Duration, Instant};
 
@@ -79,12 +79,12 @@ impl Westwood {
 }
 
 impl CongestionControl for Westwood {
-    fn cwnd(&self) -> ByteCount {
-        self.reno.cwnd()
+    fn window(&self) -> &Window {
+        self.reno.window()
     }
 
-    fn ssthresh(&self) -> ByteCount {
-        self.reno.ssthresh()
+    fn window_mut(&mut self) -> &mut Window {
+        self.reno.window_mut()
     }
 
     fn on_ack(&mut self, ack: &AckSample, now: Instant) {
@@ -110,13 +110,10 @@ impl CongestionControl for Westwood {
         }
     }
 
-    fn limit(&mut self, cwnd: ByteCount) {
-        self.reno.limit(cwnd);
-    }
-
-    fn on_idle(&mut self, now: Instant) {
-        self.reno.on_idle(now);
-        (self.since, self.acked) = (None, 0);
+    fn on_resume(&mut self, _idle: Duration, long: bool) {
+        if long {
+            (self.since, self.acked) = (None, 0);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! timestamps, SACK (RFC 2018 section 2), ECN (RFC 3168 section 6.1.1). TCP Fast Open and SYN cookies are left out.
 
 use super::{State, TcpEndpoint, clock};
-use crate::config::{RecoveryKind, TcpConfig};
+use crate::config::{RecoveryKind, TcpConfig, TimerKind};
 use crate::congestion::Congestion;
 use crate::receiver::window_shift;
 use crate::recovery::Recovery;
@@ -42,19 +42,22 @@ impl Handshake {
 
 /// Maximum number of SYN retransmissions (Linux `tcp_syn_retries`).
 const MAX_SYN_RETRIES: u32 = 6;
+/// Retransmissions of a client's SYN that do not double the wait (Linux `tcp_syn_linear_timeouts`, since 6.5). They do
+/// not count towards [`MAX_SYN_RETRIES`].
+const LINEAR_SYN_RETRIES: u32 = 4;
 /// Maximum segment size if the SYN has no MSS option (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u16 = 536;
 /// Minimum segment size, regardless of the options (Linux `TCP_MIN_SND_MSS`).
 const MIN_MSS: u32 = 48;
 
 impl TcpEndpoint {
-    pub(super) fn on_listen(&mut self, segment: &Segment) {
+    pub(super) fn on_listen(&mut self, segment: &Segment, now: Instant) {
         if !segment.flags.syn() || segment.flags.ack() || segment.flags.rst() || segment.seq != 0 {
             return;
         }
         let asks_ecn = segment.flags.ece() && segment.flags.cwr();
         let peer = PeerSyn::of(segment, &self.config, asks_ecn);
-        self.take_options(segment, &peer);
+        self.take_options(segment, &peer, now);
         self.state = State::SynReceived(Handshake::due(), peer);
     }
 
@@ -70,7 +73,7 @@ impl TcpEndpoint {
             return;
         }
         let peer = PeerSyn::of(segment, &self.config, segment.flags.ece() && !segment.flags.cwr());
-        self.take_options(segment, &peer);
+        self.take_options(segment, &peer, now);
         self.open(handshake, &peer, u64::from(peer.window), self.echo_age(segment, now), now);
         self.receiver.owe_ack();
     }
@@ -106,19 +109,26 @@ impl TcpEndpoint {
         handshake.deadline = None;
         handshake.due = true;
         handshake.retries += 1;
-        let give_up = handshake.retries > MAX_SYN_RETRIES;
-        self.sender.timeout.back_off();
+        let retries = handshake.retries;
+        let linear = match self.state {
+            State::SynSent(_) if self.config.timer == TimerKind::Linux => LINEAR_SYN_RETRIES,
+            _ => 0,
+        };
+        let give_up = retries > MAX_SYN_RETRIES + linear;
+        if retries > linear {
+            self.sender.timeout.back_off();
+        }
         if give_up {
             self.abort();
         }
     }
 
     /// Applies the options of the peer's SYN.
-    fn take_options(&mut self, segment: &Segment, peer: &PeerSyn) {
+    fn take_options(&mut self, segment: &Segment, peer: &PeerSyn, now: Instant) {
         self.timestamps = self.config.timestamps && peer.timestamps;
         let scaled = peer.window_scale.is_some();
         self.peer_shift = peer.window_scale.unwrap_or(0).min(14);
-        self.receiver.establish(u64::from(self.segment_size(peer)), scaled, self.uses_sack(peer));
+        self.receiver.establish(u64::from(self.segment_size(peer)), scaled, self.uses_sack(peer), now);
         if let Some((value, _)) = segment.timestamps.filter(|_| self.timestamps) {
             self.receiver.on_timestamp(value, 0);
         }
@@ -144,7 +154,7 @@ impl TcpEndpoint {
         let kind = if self.uses_sack(peer) { self.config.recovery } else { RecoveryKind::NewReno };
         self.sender.establish(
             Recovery::new(kind, mss, self.config.limited_transmit),
-            Congestion::new(self.config.congestion, mss, initial),
+            Congestion::new(self.config.congestion, mss, initial, self.sender.tuning.hystart),
             mss.bytes(),
             window,
         );
@@ -201,7 +211,7 @@ impl TcpEndpoint {
                 ..Flags::default()
             }
             .into(),
-            window_scale: scales.then(|| window_shift(self.config.receive_window)),
+            window_scale: scales.then(|| window_shift(self.config.receive_window.limit())),
             mss: NonZeroU16::new(self.offered_mss().min(u32::from(u16::MAX)) as u16),
             sack_permitted: peer.map_or(self.config.recovery.uses_sack(), |peer| self.uses_sack(&peer)),
             timestamps: stamps.then(|| (clock(now), self.receiver.recent_timestamp())),

@@ -78,7 +78,7 @@ pub trait LossRecovery {
     /// State that all methods have.
     fn episode(&self) -> &Episode;
     /// Handles a retransmission timeout.
-    fn on_timeout(&mut self, board: &mut Scoreboard);
+    fn on_timeout(&mut self, board: &mut Scoreboard, now: Instant);
     /// Ends the repair after a spurious timeout.
     fn on_spurious_timeout(&mut self);
 }
@@ -119,8 +119,7 @@ impl Episode {
     }
 
     /// Starts the repair after a timeout: slow start over all outstanding data.
-    fn time_out(&mut self, board: &mut Scoreboard) {
-        board.mark_all_lost();
+    fn time_out(&mut self, board: &Scoreboard) {
         *self = Self { phase: Phase::Loss, point: board.next(), duplicate_acks: 0, resend_front: false };
     }
 
@@ -218,8 +217,8 @@ impl LossRecovery for Recovery {
         dispatch!(self, method => method.episode())
     }
 
-    fn on_timeout(&mut self, board: &mut Scoreboard) {
-        dispatch!(self, method => method.on_timeout(board));
+    fn on_timeout(&mut self, board: &mut Scoreboard, now: Instant) {
+        dispatch!(self, method => method.on_timeout(board, now));
     }
 
     fn on_spurious_timeout(&mut self) {

@@ -136,8 +136,9 @@ impl LossRecovery for NewReno {
         &self.episode
     }
 
-    fn on_timeout(&mut self, board: &mut Scoreboard) {
+    fn on_timeout(&mut self, board: &mut Scoreboard, _now: Instant) {
         self.inflation = 0;
+        board.mark_all_lost();
         self.episode.time_out(board);
     }
 

@@ -2,8 +2,10 @@
 //! It finds lost retransmissions, and losses in flights too small for three duplicate ACKs. Delivery information comes
 //! from the scoreboard, the tail loss probe (section 7) from the sender.
 //!
+//! After a timeout, segments sent less than a round trip ago do not count as lost yet (Linux `tcp_timeout_mark_lost`).
+//!
 //! Left out: growth of the reordering window with DSACK. The window stays a quarter of the shortest round trip of the
-//! connection. After a timeout, recovery is the same as for the other methods.
+//! connection.
 
 use super::{Episode, LossRecovery, Phase, Resend, Verdict};
 use crate::congestion::AckSample;
@@ -53,9 +55,15 @@ impl Rack {
     }
 
     fn detect(&mut self, board: &mut Scoreboard, now: Instant) -> Verdict {
-        let (found, wait) = board.lose_by_time(self.reordering_window(board), now);
-        self.deadline = wait;
-        if !found || self.episode.phase != Phase::Open {
+        let found = board.lose_by_time(self.reordering_window(board), now);
+        self.deadline = found.wait;
+        // After a timeout, only the loss of a retransmission starts fast recovery.
+        let starts = match self.episode.phase {
+            Phase::Open => found.any,
+            Phase::Loss => found.resent,
+            Phase::Recovery => false,
+        };
+        if !starts {
             return Verdict::Unchanged;
         }
         let verdict = self.episode.enter(board);
@@ -66,7 +74,7 @@ impl Rack {
     /// Handles the expiry of the reordering timer.
     pub(super) fn handle_timeout(&mut self, board: &mut Scoreboard, now: Instant) -> Verdict {
         self.deadline = None;
-        if self.episode.phase == Phase::Loss { Verdict::Unchanged } else { self.detect(board, now) }
+        self.detect(board, now)
     }
 }
 
@@ -83,8 +91,8 @@ impl LossRecovery for Rack {
             return self.episode.leave(None);
         }
         let news = ack.acked > ByteCount::ZERO || ack.sacked > ByteCount::ZERO;
-        let waits = board.has_sacked() || self.episode.phase == Phase::Recovery || self.deadline.is_some();
-        if !news || !waits || self.episode.phase == Phase::Loss {
+        let waits = board.has_sacked() || self.episode.phase != Phase::Open || self.deadline.is_some();
+        if !news || !waits {
             return Verdict::Unchanged;
         }
         self.detect(board, now)
@@ -101,8 +109,7 @@ impl LossRecovery for Rack {
     fn next_resend(&mut self, board: &mut Scoreboard, cwnd: ByteCount) -> Option<Resend> {
         match self.episode.phase {
             Phase::Open => None,
-            Phase::Loss => Episode::resend_lost(board, cwnd),
-            Phase::Recovery => {
+            Phase::Loss | Phase::Recovery => {
                 if let Some(front) = self.episode.take_front(board, true) {
                     return Some(front);
                 }
@@ -126,8 +133,9 @@ impl LossRecovery for Rack {
         &self.episode
     }
 
-    fn on_timeout(&mut self, board: &mut Scoreboard) {
+    fn on_timeout(&mut self, board: &mut Scoreboard, now: Instant) {
         self.deadline = None;
+        board.lose_old(now);
         self.episode.time_out(board);
     }
 

@@ -138,7 +138,8 @@ impl LossRecovery for Sack {
         &self.episode
     }
 
-    fn on_timeout(&mut self, board: &mut Scoreboard) {
+    fn on_timeout(&mut self, board: &mut Scoreboard, _now: Instant) {
+        board.mark_all_lost();
         self.episode.time_out(board);
     }
 

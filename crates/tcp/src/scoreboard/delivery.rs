@@ -5,6 +5,17 @@
 use super::{Scoreboard, Sent};
 use gamelane_core::{Duration, Instant};
 
+/// What a search by time found.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LostByTime {
+    /// Segments that count as lost since this search.
+    pub any: bool,
+    /// One of them had been sent again before.
+    pub resent: bool,
+    /// Time when all remaining doubts will be decided.
+    pub wait: Option<Instant>,
+}
+
 /// RACK's state about delivered segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Delivery {
@@ -102,11 +113,10 @@ impl Scoreboard {
         self.delivery.sacked
     }
 
-    /// Marks segments as lost that were sent long enough before the last delivered one (section 6.2 step 5). Returns
-    /// whether it found any, and the time when all remaining doubts will be decided. Searches from the oldest segment
-    /// to the first original sent after the last delivered one.
-    pub fn lose_by_time(&mut self, reordering: Duration, now: Instant) -> (bool, Option<Instant>) {
-        let (mut found, mut wait) = (false, None);
+    /// Marks segments as lost that were sent long enough before the last delivered one (section 6.2 step 5). Searches
+    /// from the oldest segment to the first original sent after the last delivered one.
+    pub fn lose_by_time(&mut self, reordering: Duration, now: Instant) -> LostByTime {
+        let mut found = LostByTime::default();
         for index in 0..self.segments.len() {
             let sent = self.segments[index];
             if (sent.sent_at, sent.end) >= self.delivery.newest {
@@ -121,18 +131,37 @@ impl Scoreboard {
             let due = sent.sent_at.saturating_add(self.delivery.rtt).saturating_add(reordering);
             if due <= now {
                 self.lose(index);
-                found = true;
+                (found.any, found.resent) = (true, found.resent || sent.resent);
             } else {
-                wait = wait.max(Some(due));
+                found.wait = found.wait.max(Some(due));
             }
         }
-        (found, wait)
+        found
+    }
+
+    /// Marks the oldest segment, and all that were sent more than a round trip ago, as lost. If the receiver has
+    /// reneged, all are (Linux `tcp_timeout_mark_lost`).
+    pub fn lose_old(&mut self, now: Instant) {
+        if self.segments.front().is_none_or(|sent| sent.sacked) {
+            self.mark_all_lost();
+            self.delivery.resend = (self.front, self.front + self.segments.len() as u64);
+            return;
+        }
+        self.delivery.resend = (u64::MAX, 0);
+        for index in 0..self.segments.len() {
+            let sent = self.segments[index];
+            let old = index == 0 || sent.sent_at.saturating_add(self.delivery.rtt) <= now;
+            if !sent.sacked && (old || sent.lost && !sent.resent) {
+                self.lose(index);
+            }
+        }
     }
 
     /// Marks a segment as lost, also if its retransmission was lost.
     fn lose(&mut self, index: usize) {
         let sent = &mut self.segments[index];
         self.pipe -= sent.pipe(self.weight);
+        self.lost_count += u64::from(!sent.lost || sent.resent);
         (sent.lost, sent.resent) = (true, false);
         self.pipe += sent.pipe(self.weight);
         let position = self.front + index as u64;

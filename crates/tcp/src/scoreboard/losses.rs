@@ -33,6 +33,7 @@ impl Scoreboard {
     pub fn mark_lost(&mut self, index: usize) {
         let sent = &mut self.segments[index];
         self.pipe -= sent.pipe(self.weight);
+        self.lost_count += u64::from(!sent.lost);
         sent.lost = true;
         self.pipe += sent.pipe(self.weight);
     }

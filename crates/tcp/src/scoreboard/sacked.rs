@@ -55,6 +55,7 @@ impl Scoreboard {
         sent.sacked = true;
         self.delivery.note_sacked(sent);
         let len = self.weight.of(sent.sequence_len());
+        self.delivered += len;
         self.sacked_below = self.sacked_below.max(position + 1);
         if position >= self.lost_below {
             self.sacked_above += len;

@@ -1,7 +1,5 @@
 //! Handling of ACKs by the sender: window update, round-trip sample, recovery, ECN (RFC 3168 section 6.1.2), window
-//! growth, timer. The congestion window grows only while it limits the sender (Linux `tcp_is_cwnd_limited`, similar to
-//! RFC 7661). In slow start, at least half of it must be in flight; later, all but one segment. Linux measures the
-//! flight over a round trip; this code takes the flight just before the ACK.
+//! growth, timer.
 
 use super::spurious::ForwardProbe;
 use super::{Sender, Timer};
@@ -36,6 +34,7 @@ impl Sender {
             && window == self.window.size
             && !self.board.is_empty();
         self.update_window(segment, window);
+        let (delivered, lost) = (self.board.delivered(), self.board.lost());
         self.board.begin_ack(now);
         let acked = if segment.ack > una { self.board.acknowledge(segment.ack) } else { Acked::default() };
         let sacked = match self.recovery {
@@ -48,6 +47,9 @@ impl Sender {
             self.detect_hidden_loss(&acked, counters, now);
         } else if self.tuning.duplicate_sack && !segment.sack.is_empty() {
             self.take_duplicate_report(segment, counters);
+        }
+        if self.tuning.eifel && acked.bytes > ByteCount::ZERO {
+            self.compare_timestamps(echo, counters, now);
         }
         let rtt = if acked.bytes > ByteCount::ZERO { self.sample_rtt(acked, echo, now) } else { None };
         counters.duplicate_acks += u64::from(duplicate);
@@ -65,6 +67,7 @@ impl Sender {
             slow_start: self.tuning.slow_start,
         };
         self.react(ack, segment.flags.ece(), counters, now);
+        self.continue_reduction(&ack, delivered, lost);
         if matches!(self.recovery, Recovery::Rack(_)) {
             self.judge_probe(&ack, segment, now);
             self.arm_tail_probe(now);
@@ -100,22 +103,27 @@ impl Sender {
         if self.undo.probe != ForwardProbe::Off {
             self.probe_forward(&ack, counters);
         }
-        let cwnd = self.congestion.cwnd();
+        let cwnd = self.cwnd();
         let verdict = self.recovery.on_ack(&ack, &mut self.board, now);
         match verdict {
             Verdict::Unchanged => {}
             Verdict::Entered => self.on_recovery(cwnd, counters, now),
-            Verdict::Left { limit: Some(limit) } => self.congestion.limit(limit),
-            Verdict::Left { limit: None } => {}
+            Verdict::Left { limit } => {
+                self.note_repaired();
+                if let Some(limit) = limit {
+                    self.congestion.window_mut().limit(limit);
+                }
+            }
         }
         let open = self.recovery.phase() == Phase::Open;
         if echo && self.ecn.enabled && open && ack.una > self.ecn.point {
             counters.ecn_reductions += 1;
-            self.congestion.on_congestion((self.board.outstanding() + ack.acked).min(cwnd), now);
-            self.on_reduced();
+            self.reduce((self.board.outstanding() + ack.acked).min(cwnd), true, now);
         }
         if ack.acked > ByteCount::ZERO {
-            let settled = verdict == Verdict::Unchanged && self.recovery.phase() != Phase::Recovery;
+            let settled = verdict == Verdict::Unchanged
+                && self.recovery.phase() != Phase::Recovery
+                && self.falling.is_none();
             ack.may_grow = settled && !echo && self.is_window_limited(ack.in_flight, cwnd);
             self.congestion.on_ack(&ack, now);
             if self.board.is_empty() {
@@ -134,20 +142,11 @@ impl Sender {
         counters.fast_recoveries += 1;
         self.keep_for_undo(false);
         // FlightSize without the segments of limited transmit (RFC 5681 section 3.2 step 2).
-        self.congestion.on_congestion(self.board.outstanding().min(cwnd), now);
-        self.on_reduced();
+        self.reduce(self.board.outstanding().min(cwnd), false, now);
     }
 
     pub(super) fn on_reduced(&mut self) {
         self.ecn.point = self.board.next();
         self.ecn.cwr_due = self.ecn.enabled;
-    }
-
-    fn is_window_limited(&self, in_flight: ByteCount, cwnd: ByteCount) -> bool {
-        if cwnd < self.congestion.ssthresh() {
-            2 * in_flight.bytes() >= cwnd.bytes()
-        } else {
-            in_flight.bytes() + self.mss > cwnd.bytes()
-        }
     }
 }

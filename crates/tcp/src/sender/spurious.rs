@@ -1,13 +1,14 @@
 //! Detects spurious retransmissions and undoes the window reduction. DSACK (RFC 2883): Linux undoes a recovery if all
-//! its retransmissions were reported as duplicates. F-RTO (RFC 5682 section 2.1, the basic algorithm): only for a
-//! timeout outside any recovery. The old window is restored; the more careful response of RFC 4015 is left out.
+//! its retransmissions were reported as duplicates. Eifel (RFC 3522): an ACK that echoes a time before the first
+//! retransmission answers the original. F-RTO (RFC 5682 section 2.1, the basic algorithm): only for a timeout outside
+//! any recovery. The old window is restored; the more careful response of RFC 4015 is left out.
 
 use super::Sender;
 use crate::congestion::{AckSample, Congestion, CongestionControl};
 use crate::observe::TcpCounters;
 use crate::recovery::{LossRecovery, Phase};
 use crate::segment::Segment;
-use gamelane_core::ByteCount;
+use gamelane_core::{ByteCount, Duration, Instant};
 
 /// State needed to undo the latest window reduction.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +17,8 @@ pub(super) struct Undo {
     before: Option<Congestion>,
     /// Retransmissions since the reduction, minus those reported as duplicates.
     unexplained: u32,
+    /// Time of the first retransmission of this repair (Linux `retrans_stamp`).
+    first_resent: Option<Instant>,
     pub(super) probe: ForwardProbe,
 }
 
@@ -41,7 +44,7 @@ impl Sender {
     /// Saves the congestion control state before a reduction.
     pub(super) fn keep_for_undo(&mut self, timeout: bool) {
         self.undo.probe = ForwardProbe::Off;
-        if !self.tuning.duplicate_sack && !self.tuning.forward_rto {
+        if !self.tuning.duplicate_sack && !self.tuning.forward_rto && !self.tuning.eifel {
             return;
         }
         if self.recovery.phase() == Phase::Open || !timeout {
@@ -50,8 +53,6 @@ impl Sender {
             if timeout && self.tuning.forward_rto {
                 self.undo.probe = ForwardProbe::Expired;
             }
-        } else {
-            self.undo.before = None;
         }
     }
 
@@ -65,7 +66,10 @@ impl Sender {
         self.undo.probe != ForwardProbe::Forward { left: 0 }
     }
 
-    pub(super) fn note_resent(&mut self) {
+    pub(super) fn note_resent(&mut self, now: Instant) {
+        if self.recovery.phase() != Phase::Open {
+            self.undo.first_resent.get_or_insert(now);
+        }
         self.undo.unexplained = self.undo.unexplained.saturating_add(1);
         if self.undo.probe == ForwardProbe::Expired {
             self.undo.probe = ForwardProbe::Resent;
@@ -97,6 +101,39 @@ impl Sender {
         }
     }
 
+    /// Compares the time that an ACK of new data echoes with the first retransmission. Both are in milliseconds, as the
+    /// peer got them.
+    pub(super) fn compare_timestamps(
+        &mut self,
+        echo: Option<Duration>,
+        counters: &mut TcpCounters,
+        now: Instant,
+    ) {
+        let (Some(age), Some(first)) = (echo, self.undo.first_resent) else { return };
+        if self.recovery.phase() == Phase::Open || self.undo.before.is_none() {
+            return;
+        }
+        let millis = |at: Instant| at.as_nanos() / 1_000_000;
+        if millis(now).saturating_sub(age.as_nanos() / 1_000_000) < millis(first) {
+            counters.spurious_timeouts += u64::from(self.recovery.phase() == Phase::Loss);
+            self.undo.probe = ForwardProbe::Off;
+            self.end_repair();
+        }
+    }
+
+    /// Notes that the repair is complete.
+    pub(super) fn note_repaired(&mut self) {
+        self.undo.first_resent = None;
+    }
+
+    /// Ends a repair that was not needed: nothing counts as lost, and the window is the old one.
+    fn end_repair(&mut self) {
+        self.board.unmark_lost();
+        self.recovery.on_spurious_timeout();
+        self.note_repaired();
+        self.take_back();
+    }
+
     /// Runs F-RTO on an ACK, before recovery sees it.
     pub(super) fn probe_forward(&mut self, ack: &AckSample, counters: &mut TcpCounters) {
         let advances = ack.acked > ByteCount::ZERO;
@@ -110,13 +147,11 @@ impl Sender {
             }
             ForwardProbe::Forward { .. } if advances => {
                 counters.spurious_timeouts += 1;
-                self.board.unmark_lost();
-                self.recovery.on_spurious_timeout();
-                self.take_back();
+                self.end_repair();
                 ForwardProbe::Off
             }
             ForwardProbe::Forward { .. } => {
-                self.congestion.limit(ByteCount(NEEDED_WINDOW * self.mss));
+                self.congestion.window_mut().limit(ByteCount(NEEDED_WINDOW * self.mss));
                 ForwardProbe::Off
             }
             _ => ForwardProbe::Off,
@@ -124,8 +159,9 @@ impl Sender {
     }
 
     fn take_back(&mut self) {
-        if let Some(before) = self.undo.before.take().filter(|old| old.cwnd() > self.congestion.cwnd()) {
+        if let Some(before) = self.undo.before.take().filter(|old| old.cwnd() > self.cwnd()) {
             self.congestion = before;
+            self.falling = None;
         }
     }
 }

@@ -1,10 +1,11 @@
 //! The tail loss probe (RFC 8985 section 7), used with RACK. Two round trips after the last segment of a flight, before
 //! the retransmission timer, the sender sends a probe. The probe triggers a SACK that shows what was lost, or it
 //! repairs the last segment itself. For a single segment, Linux's 200 ms for a delayed ACK are added. A probe is never
-//! sent later than the timer would expire.
+//! sent later than a timeout after the last ACK. A new segment moves this bound to a timeout after the first outstanding
+//! segment was sent, unless that has passed (Linux `tcp_schedule_loss_probe`).
 
 use super::{Sender, Timer};
-use crate::congestion::{AckSample, CongestionControl};
+use crate::congestion::AckSample;
 use crate::observe::TcpCounters;
 use crate::recovery::{Phase, Recovery};
 use crate::segment::Segment;
@@ -29,30 +30,41 @@ pub(super) enum TailProbe {
 
 /// Maximum time that the peer delays the ACK of a single segment (`TLP.max_ack_delay`).
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
+/// What is added with more than one segment in flight (Linux `TCP_TIMEOUT_MIN_US`).
+const MIN_MARGIN: Duration = Duration::from_millis(2);
 /// Wait before the first round-trip sample (section 7.2).
 const UNSAMPLED: Duration = Duration::from_secs(1);
 
 impl Sender {
-    /// Schedules a probe after new data and after an ACK (section 7.2).
+    /// Schedules a probe after an ACK (section 7.2).
     #[inline]
     pub(super) fn arm_tail_probe(&mut self, now: Instant) {
         if matches!(self.recovery, Recovery::Rack(_)) {
-            self.arm(now);
+            let bound = if let Timer::Retransmit { at } = self.timer { at } else { Instant::MAX };
+            self.arm(bound, now);
         }
     }
 
-    fn arm(&mut self, now: Instant) {
+    /// Schedules a probe after new data.
+    #[inline]
+    pub(super) fn arm_tail_probe_after_sending(&mut self, now: Instant) {
+        if let (Recovery::Rack(_), Some(first)) = (&self.recovery, self.board.front()) {
+            let bound = first.sent_at.saturating_add(self.timeout.rto());
+            self.arm(if bound > now { bound } else { Instant::MAX }, now);
+        }
+    }
+
+    fn arm(&mut self, bound: Instant, now: Instant) {
         if matches!(self.tail, TailProbe::Sent { .. } | TailProbe::Due) {
             return;
         }
         self.tail = TailProbe::Idle;
-        let Timer::Retransmit { at: timeout } = self.timer else { return };
         if self.board.is_empty() || self.recovery.phase() != Phase::Open || self.board.has_sacked() {
             return;
         }
         let wait = self.timeout.srtt().map_or(UNSAMPLED, |srtt| srtt.saturating_mul(2));
-        let delay = if self.board.len() == 1 { MAX_ACK_DELAY } else { Duration::ZERO };
-        let at = now.saturating_add(wait).saturating_add(delay).min(timeout);
+        let delay = if self.board.len() == 1 { MAX_ACK_DELAY } else { MIN_MARGIN };
+        let at = now.saturating_add(wait).saturating_add(delay).min(bound);
         self.tail = TailProbe::Armed { at };
     }
 
@@ -98,8 +110,9 @@ impl Sender {
         } else if ack.una > end {
             self.tail = TailProbe::Idle;
             let flight = self.board.outstanding() + ack.acked;
-            self.congestion.on_congestion(flight.min(self.congestion.cwnd()), now);
-            self.on_reduced();
+            self.reduce(flight.min(self.cwnd()), false, now);
+            // The loss is repaired already, so nothing has to fall over a round trip.
+            self.falling = None;
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use super::tail::TailProbe;
 use super::{Outgoing, Sender, Timer};
+use crate::config::Reduction;
 use crate::congestion::CongestionControl;
 use crate::observe::TcpCounters;
 use crate::recovery::{LossRecovery, Phase, Recovery, Verdict};
@@ -20,11 +21,6 @@ const MIN_PROBE_INTERVAL: Duration = Duration::from_millis(200);
 const MAX_PROBE_INTERVAL: Duration = Duration::from_secs(120);
 
 impl Sender {
-    pub(super) fn has_idled(&self, now: Instant) -> bool {
-        let idle = |last| now.saturating_since(last) > self.timeout.rto();
-        self.restart_after_idle && self.last_sent.is_some_and(idle)
-    }
-
     /// Timeout including back-off, without the rules for thin streams.
     pub(crate) fn rto(&self) -> Duration {
         self.timeout.rto()
@@ -73,9 +69,10 @@ impl Sender {
     /// Handles expired timers. Returns false if the peer has not answered for too long and the connection is given up.
     pub(crate) fn handle_timeout(&mut self, counters: &mut TcpCounters, now: Instant) -> bool {
         if matches!(self.recovery, Recovery::Rack(_)) {
-            let cwnd = self.congestion.cwnd();
+            let cwnd = self.cwnd();
             if self.recovery.handle_timeout(&mut self.board, now) == Verdict::Entered {
                 self.on_recovery(cwnd, counters, now);
+                self.begin_reduction();
             }
             if self.tail_deadline().is_some_and(|at| at <= now) {
                 self.on_tail_timeout(now);
@@ -97,8 +94,9 @@ impl Sender {
     /// RFC 6298 sections 5.4 to 5.6 and RFC 5681 section 3.1.
     fn on_retransmission_timeout(&mut self, counters: &mut TcpCounters, now: Instant) {
         counters.timeouts += 1;
-        let cwnd = self.congestion.cwnd();
+        let cwnd = self.cwnd();
         let flight = match self.recovery.phase() {
+            _ if self.tuning.reduction == Reduction::Proportional => cwnd,
             Phase::Open => self.board.outstanding().min(cwnd),
             // Recovery already halved the window for this data, so the threshold must not rise again.
             Phase::Recovery => self.board.outstanding().min(cwnd + cwnd),
@@ -107,8 +105,10 @@ impl Sender {
         };
         self.keep_for_undo(true);
         self.tail = TailProbe::Idle;
-        self.congestion.on_timeout(flight, self.retries > 0, now);
-        self.recovery.on_timeout(&mut self.board);
+        let reduced = self.falling.take().is_some();
+        self.congestion.on_timeout(flight, self.retries > 0 || reduced, now);
+        self.recovery.on_timeout(&mut self.board, now);
+        self.congestion.window_mut().after_timeout(self.board.pipe());
         self.on_reduced();
         self.back_off();
         self.start_timer(now);

@@ -11,7 +11,8 @@
 use gamelane_core::{ByteCount, Duration, Instant, IpLen};
 use gamelane_tcp::accounting::{PacketHistory, RetransmissionLedger, RetransmissionTotals};
 use gamelane_tcp::{
-    Flags, Piggyback, RecoveryKind, Segment, TcpConfig, TcpEndpoint, TcpTuning, TimerKind, WindowCounts,
+    Flags, Nagle, Piggyback, RecoveryKind, Segment, TcpConfig, TcpEndpoint, TcpTuning, TimerKind,
+    WindowCounts,
 };
 use std::fmt::Write;
 
@@ -37,7 +38,7 @@ impl Server {
         let config = TcpConfig {
             mtu: IpLen(1500),
             timestamps: false,
-            nagle: false,
+            nagle: Nagle::Off,
             recovery: RecoveryKind::NewReno,
             timer: TimerKind::Linux26,
             tuning,

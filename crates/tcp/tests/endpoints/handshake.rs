@@ -60,8 +60,9 @@ fn nobody_answers() {
         now = at;
         client.handle_timeout(now);
     }
-    // Six retransmissions with doubling intervals (Linux `tcp_syn_retries`).
-    assert_eq!(sent, [0, 1, 3, 7, 15, 31, 63]);
+    // Four retransmissions 1 s apart (Linux `tcp_syn_linear_timeouts`), then six with doubling intervals
+    // (`tcp_syn_retries`).
+    assert_eq!(sent, [0, 1, 2, 3, 4, 5, 7, 11, 19, 35, 67]);
     assert_eq!(client.poll_event(), Some(TcpEvent::Closed));
 }
 

@@ -4,8 +4,9 @@
 use crate::pair::{Fate, Pair, Side};
 use gamelane_core::{ByteCount, Catalogued, Duration, IpLen, Seed};
 use gamelane_tcp::{
-    Bundling, CongestionKind, InitialWindow, ModifiedRto, Piggyback, RecoveryKind, SlowStart, TcpConfig,
-    TcpTuning, Timer, TimerKind, WindowCounts,
+    Bundling, CongestionKind, DelayedAck, InitialWindow, ModifiedRto, Nagle, Piggyback, ReceiveWindow,
+    RecoveryKind, Reduction, SlowStart, TcpConfig, TcpTuning, Timer, TimerKind, WindowCounts,
+    WindowValidation,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -35,7 +36,7 @@ pub fn tuning() -> impl Strategy<Value = TcpTuning> {
         rules
             .map(|(segments, millis)| Bundling { segments, shortest_interval: Duration::from_millis(millis) })
     });
-    let others = (1u32..8, any::<[bool; 8]>(), piggyback, bundling);
+    let others = (1u32..8, any::<[bool; 12]>(), piggyback, bundling);
     others.prop_map(|(thin_below, on, piggyback, bundling)| TcpTuning {
         thin_below,
         linear_timeouts: on[0],
@@ -46,20 +47,43 @@ pub fn tuning() -> impl Strategy<Value = TcpTuning> {
         merge_writes: on[5],
         window_counts: if on[6] { WindowCounts::Segments } else { WindowCounts::Bytes },
         slow_start: if on[7] { SlowStart::Linux } else { SlowStart::Rfc5681 },
+        eifel: on[8],
+        hystart: on[9],
+        reduction: if on[10] { Reduction::Proportional } else { Reduction::AtOnce },
+        window_validation: if on[11] { WindowValidation::Decay } else { WindowValidation::Restart },
         piggyback,
         bundling,
     })
 }
 
+fn nagle() -> impl Strategy<Value = Nagle> {
+    select(&[Nagle::Off, Nagle::Any, Nagle::Small][..])
+}
+
+fn receive_window() -> impl Strategy<Value = ReceiveWindow> {
+    prop_oneof![
+        (500u64..400_000).prop_map(|size| ReceiveWindow::Fixed(ByteCount(size))),
+        (100_000u64..10_000_000).prop_map(|size| ReceiveWindow::Auto(ByteCount(size))),
+    ]
+}
+
+fn delayed_ack() -> impl Strategy<Value = DelayedAck> {
+    prop_oneof![
+        Just(DelayedAck::Off),
+        (1u64..200).prop_map(|wait| DelayedAck::After(Duration::from_millis(wait))),
+        Just(DelayedAck::Adaptive),
+    ]
+}
+
 fn config() -> impl Strategy<Value = TcpConfig> {
     (
-        (recovery(), congestion(), timer(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
-        (100u32..1500, 500u64..400_000, 1u32..20, 0u32..20, proptest::option::of(1u64..200)),
+        (recovery(), congestion(), timer(), any::<bool>(), nagle(), any::<bool>(), any::<bool>()),
+        (100u32..1500, receive_window(), 1u32..20, 0u32..20, delayed_ack()),
     )
         .prop_map(
             |(
                 (recovery, congestion, timer, timestamps, nagle, limited_transmit, ecn),
-                (mtu, window, initial, quick, ack),
+                (mtu, receive_window, initial, quick_acks, delayed_ack),
             )| {
                 TcpConfig {
                     mtu: IpLen(mtu),
@@ -70,9 +94,9 @@ fn config() -> impl Strategy<Value = TcpConfig> {
                     timer,
                     limited_transmit,
                     nagle,
-                    delayed_ack: ack.map(Duration::from_millis),
-                    quick_acks: quick,
-                    receive_window: ByteCount(window),
+                    delayed_ack,
+                    quick_acks,
+                    receive_window,
                     ecn,
                     ..TcpConfig::default()
                 }

@@ -2,7 +2,7 @@
 
 use crate::pair::{Fate, Pair, Side, losing, plain};
 use gamelane_core::ByteCount;
-use gamelane_tcp::{Phase, RecoveryKind, TcpConfig};
+use gamelane_tcp::{Nagle, Phase, ReceiveWindow, RecoveryKind, TcpConfig};
 
 fn three_losses(recovery: RecoveryKind) -> Pair {
     let mut pair = Pair::connected(&TcpConfig { recovery, ..plain() }, 50);
@@ -36,7 +36,7 @@ fn fack_resends_after_one_ack_from_far_above() {
     // Of five small segments the first four are lost. The only ACK reports the fifth. All segments up to the fifth,
     // except the last three, then count as lost.
     for (recovery, recoveries) in [(RecoveryKind::Fack, 1), (RecoveryKind::Sack, 0)] {
-        let mut pair = Pair::connected(&TcpConfig { recovery, nagle: false, ..plain() }, 50);
+        let mut pair = Pair::connected(&TcpConfig { recovery, nagle: Nagle::Off, ..plain() }, 50);
         pair.rule = losing(&[1, 2, 3, 4]);
         for _ in 0..5 {
             pair.write(100);
@@ -58,7 +58,7 @@ fn limited_transmit_saves_a_small_window_from_the_timer() {
                 limited_transmit,
                 // Small enough to need no window scale. With one, the first ACK would change the window and not be a
                 // duplicate.
-                receive_window: ByteCount(65_535),
+                receive_window: ReceiveWindow::Fixed(ByteCount(65_535)),
                 initial_window: gamelane_tcp::InitialWindow::Segments(3),
                 ..plain()
             };

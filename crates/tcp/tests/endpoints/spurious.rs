@@ -2,7 +2,7 @@
 
 use crate::pair::{Fate, Pair, Side, plain};
 use gamelane_core::ByteCount;
-use gamelane_tcp::{Phase, RecoveryKind, TcpConfig, TcpTuning};
+use gamelane_tcp::{DelayedAck, Nagle, Phase, ReceiveWindow, RecoveryKind, TcpConfig, TcpTuning};
 
 const BOTH: [RecoveryKind; 2] = [RecoveryKind::NewReno, RecoveryKind::Sack];
 
@@ -13,7 +13,8 @@ fn off() -> TcpTuning {
 #[test]
 fn what_arrives_twice_is_reported_once_and_counted() {
     let tuning = TcpTuning { duplicate_sack: true, ..off() };
-    let mut pair = Pair::connected_and_tuned(&TcpConfig { delayed_ack: None, ..plain() }, tuning, 50);
+    let mut pair =
+        Pair::connected_and_tuned(&TcpConfig { delayed_ack: DelayedAck::Off, ..plain() }, tuning, 50);
     // Data 1..121 arrives, but its ACK is lost. The timer sends it again after 300 ms, at 150 ms in the log.
     let mut acks = 0;
     pair.rule = Box::new(move |side, _, _| {
@@ -33,7 +34,7 @@ fn what_arrives_twice_is_reported_once_and_counted() {
 #[test]
 fn a_duplicate_above_a_hole_comes_with_the_block_around_it() {
     let tuning = TcpTuning { duplicate_sack: true, ..off() };
-    let mut pair = Pair::connected_and_tuned(&TcpConfig { nagle: false, ..plain() }, tuning, 50);
+    let mut pair = Pair::connected_and_tuned(&TcpConfig { nagle: Nagle::Off, ..plain() }, tuning, 50);
     // Three writes. The first is lost twice, the ACKs of the others once. The timer sends all three again.
     let mut times = 0;
     pair.rule = Box::new(move |side, number, segment| {
@@ -54,7 +55,12 @@ fn a_duplicate_above_a_hole_comes_with_the_block_around_it() {
 
 /// A flow whose path stalls at second two for 600 ms, which is longer than its timeout.
 fn stalled(recovery: RecoveryKind, tuning: TcpTuning) -> Pair {
-    let config = TcpConfig { recovery, receive_window: ByteCount(40_000), timestamps: true, ..plain() };
+    let config = TcpConfig {
+        recovery,
+        receive_window: ReceiveWindow::Fixed(ByteCount(40_000)),
+        timestamps: true,
+        ..plain()
+    };
     let mut pair = Pair::connected_and_tuned(&config, tuning, 50);
     pair.client.write_forever();
     pair.run_for(2_000);

@@ -1,10 +1,10 @@
 //! The mechanisms for thin streams between two endpoints: writes of 120 bytes over a round trip of 200 ms.
 
 use crate::pair::{Fate, Pair, Side, losing, plain};
-use gamelane_tcp::{Piggyback, RecoveryKind, TcpConfig, TcpTuning};
+use gamelane_tcp::{DelayedAck, Nagle, Piggyback, RecoveryKind, TcpConfig, TcpTuning};
 
 pub fn hasty(recovery: RecoveryKind) -> TcpConfig {
-    TcpConfig { nagle: false, delayed_ack: None, recovery, ..plain() }
+    TcpConfig { nagle: Nagle::Off, delayed_ack: DelayedAck::Off, recovery, ..plain() }
 }
 
 /// A connection with a timeout of 400 ms, whose first slow start ended with an early loss.
@@ -133,7 +133,8 @@ fn what_was_never_sent_rides_along() {
     // Nagle holds the second write until the first is acknowledged: 200 + 400 ms without piggybacking.
     for (piggyback, delivered) in [(Piggyback::Off, 120), (Piggyback::AllThatFit, 240)] {
         let tuning = TcpTuning { piggyback, ..TcpTuning::default() };
-        let mut pair = Pair::connected_and_tuned(&TcpConfig { delayed_ack: None, ..plain() }, tuning, 100);
+        let mut pair =
+            Pair::connected_and_tuned(&TcpConfig { delayed_ack: DelayedAck::Off, ..plain() }, tuning, 100);
         pair.rule = losing(&[1]);
         pair.write(120);
         pair.write(120);

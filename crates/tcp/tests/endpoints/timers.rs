@@ -2,7 +2,7 @@
 
 use crate::pair::{Fate, Pair, Side, plain};
 use gamelane_core::{ByteCount, Duration};
-use gamelane_tcp::{ModifiedRto, TcpConfig, TcpEvent, TcpTuning, TimerKind};
+use gamelane_tcp::{DelayedAck, ModifiedRto, Nagle, TcpConfig, TcpEvent, TcpTuning, TimerKind};
 
 /// A thin stream after the estimator has settled: 120 bytes every second over a round trip of 200 ms.
 fn settled(config: &TcpConfig) -> Pair {
@@ -32,13 +32,14 @@ fn retransmissions(mut pair: Pair, count: usize) -> Vec<u64> {
 
 #[test]
 fn linux_at_200_ms_resends_at_400_1200_2800_ms() {
-    let config = TcpConfig { nagle: false, delayed_ack: None, ..plain() };
+    let config = TcpConfig { nagle: Nagle::Off, delayed_ack: DelayedAck::Off, ..plain() };
     assert_eq!(retransmissions(settled(&config), 4), [400, 1200, 2800, 6000]);
 }
 
 #[test]
 fn rfc_6298_waits_a_second() {
-    let config = TcpConfig { nagle: false, delayed_ack: None, timer: TimerKind::Rfc6298, ..plain() };
+    let config =
+        TcpConfig { nagle: Nagle::Off, delayed_ack: DelayedAck::Off, timer: TimerKind::Rfc6298, ..plain() };
     assert_eq!(retransmissions(settled(&config), 3), [1000, 3000, 7000]);
 }
 
@@ -46,14 +47,14 @@ fn rfc_6298_waits_a_second() {
 fn the_modified_timer_resends_at_300_600_900_ms() {
     // 1.5 x 200 ms each time (griwodz2006 section 4.4).
     let timer = TimerKind::Modified(ModifiedRto::default());
-    let config = TcpConfig { nagle: false, delayed_ack: None, timer, ..plain() };
+    let config = TcpConfig { nagle: Nagle::Off, delayed_ack: DelayedAck::Off, timer, ..plain() };
     assert_eq!(retransmissions(settled(&config), 4), [300, 600, 900, 1200]);
 }
 
 #[test]
 fn the_modified_timer_is_linux_s_with_three_in_flight() {
     let timer = TimerKind::Modified(ModifiedRto::default());
-    let mut pair = settled(&TcpConfig { nagle: false, delayed_ack: None, timer, ..plain() });
+    let mut pair = settled(&TcpConfig { nagle: Nagle::Off, delayed_ack: DelayedAck::Off, timer, ..plain() });
     pair.rule = Box::new(|_, number, _| if number > 0 { Fate::Lost } else { Fate::Arrives });
     for _ in 0..3 {
         pair.write(120);
@@ -74,7 +75,7 @@ fn the_modified_timer_is_linux_s_with_three_in_flight() {
 #[test]
 fn a_fixed_timer_stays_as_it_is() {
     let timer = TimerKind::Fixed(Duration::from_millis(250));
-    let config = TcpConfig { nagle: false, delayed_ack: None, timer, ..plain() };
+    let config = TcpConfig { nagle: Nagle::Off, delayed_ack: DelayedAck::Off, timer, ..plain() };
     assert_eq!(retransmissions(settled(&config), 4), [250, 500, 750, 1000]);
 }
 
@@ -92,7 +93,7 @@ fn linux_2_6_waits_three_seconds_for_the_handshake() {
 #[test]
 fn linear_timeouts_double_after_six() {
     let tuning = TcpTuning { linear_timeouts: true, ..TcpTuning::default() };
-    let config = TcpConfig { nagle: false, delayed_ack: None, ..plain() };
+    let config = TcpConfig { nagle: Nagle::Off, delayed_ack: DelayedAck::Off, ..plain() };
     let times = retransmissions(settled_and_tuned(&config, tuning), 9);
     // After six timeouts the timeout is still 400 ms, so the seventh comes 400 ms later too. From then on it doubles.
     assert_eq!(times, [400, 800, 1200, 1600, 2000, 2400, 2800, 3600, 5200]);
@@ -111,7 +112,7 @@ fn a_timer_that_does_not_grow_gives_up_after_as_long() {
 
 #[test]
 fn a_retransmission_is_no_sample_without_timestamps_and_the_back_off_stays() {
-    let config = TcpConfig { nagle: false, delayed_ack: None, ..plain() };
+    let config = TcpConfig { nagle: Nagle::Off, delayed_ack: DelayedAck::Off, ..plain() };
     let mut pair = settled(&config);
     let mut losses = 2;
     pair.rule = Box::new(move |_, number, _| {
@@ -134,8 +135,13 @@ fn a_retransmission_is_no_sample_without_timestamps_and_the_back_off_stays() {
 
 #[test]
 fn timestamps_sample_a_retransmission() {
-    let config =
-        TcpConfig { nagle: false, delayed_ack: None, timestamps: true, timer: TimerKind::Linux, ..plain() };
+    let config = TcpConfig {
+        nagle: Nagle::Off,
+        delayed_ack: DelayedAck::Off,
+        timestamps: true,
+        timer: TimerKind::Linux,
+        ..plain()
+    };
     let mut pair = settled(&config);
     let mut lose = true;
     pair.rule = Box::new(

@@ -2,7 +2,9 @@
 
 use crate::pair::{Fate, Pair, Side, plain};
 use gamelane_core::{ByteCount, Duration, Instant};
-use gamelane_tcp::{CongestionKind, Flags, Segment, TcpConfig, TcpEndpoint};
+use gamelane_tcp::{
+    CongestionKind, DelayedAck, Flags, Nagle, ReceiveWindow, Segment, TcpConfig, TcpEndpoint,
+};
 
 fn sent_lens(end: &mut TcpEndpoint, now: Instant) -> Vec<u32> {
     core::iter::from_fn(|| end.poll_transmit(now)).map(|segment| segment.len).collect()
@@ -24,7 +26,8 @@ fn slow_start_doubles_each_round_trip() {
 
 /// A path of 1000 bytes per millisecond and 100 ms, with a queue of 50 segments.
 fn filled(congestion: CongestionKind) -> Pair {
-    let config = TcpConfig { congestion, receive_window: ByteCount(1 << 20), ..plain() };
+    let config =
+        TcpConfig { congestion, receive_window: ReceiveWindow::Fixed(ByteCount(1 << 20)), ..plain() };
     let mut pair = Pair::connected(&config, 50);
     pair.serialise(Duration::from_millis(1), 50);
     pair.client.write_forever();
@@ -46,7 +49,7 @@ fn every_rule_fills_a_path_and_vegas_without_loss() {
 
 #[test]
 fn the_receive_window_limits_the_flight_and_then_the_congestion_window_stays() {
-    let config = TcpConfig { receive_window: ByteCount(20_000), ..plain() };
+    let config = TcpConfig { receive_window: ReceiveWindow::Fixed(ByteCount(20_000)), ..plain() };
     let mut pair = Pair::connected(&config, 50);
     pair.client.write_forever();
     pair.run_for(5_000);
@@ -69,7 +72,7 @@ fn every_second_full_segment_is_acknowledged_and_a_single_one_after_the_delay() 
     assert_eq!(pair.server.counters().segments_sent - before, 2);
     pair.run_for(1);
     assert_eq!(pair.server.counters().segments_sent - before, 3);
-    let immediate = TcpConfig { delayed_ack: None, ..config };
+    let immediate = TcpConfig { delayed_ack: DelayedAck::Off, ..config };
     let mut pair = Pair::connected(&immediate, 50);
     let before = pair.server.counters().segments_sent;
     pair.write(5_000);
@@ -79,7 +82,7 @@ fn every_second_full_segment_is_acknowledged_and_a_single_one_after_the_delay() 
 
 #[test]
 fn after_a_long_gap_acks_are_quick_again() {
-    let config = TcpConfig { quick_acks: 2, nagle: false, ..plain() };
+    let config = TcpConfig { quick_acks: 2, nagle: Nagle::Off, ..plain() };
     let mut pair = Pair::connected(&config, 50);
     // The round trip is 100 ms, so the receiver's own timeout is 300 ms.
     let mut acked_after = |gap: u64| {
@@ -101,7 +104,7 @@ fn nagle_holds_a_small_write_until_the_last_is_acknowledged() {
     }
     pair.run_for(300);
     assert_eq!(pair.sent, [(150, 1), (250, 121)]);
-    let hasty = TcpConfig { nagle: false, ..plain() };
+    let hasty = TcpConfig { nagle: Nagle::Off, ..plain() };
     let mut pair = Pair::connected(&hasty, 50);
     for _ in 0..3 {
         pair.write(120);
@@ -111,7 +114,7 @@ fn nagle_holds_a_small_write_until_the_last_is_acknowledged() {
 
 #[test]
 fn without_nagle_two_writes_at_once_are_two_segments() {
-    let mut pair = Pair::connected(&TcpConfig { nagle: false, ..plain() }, 50);
+    let mut pair = Pair::connected(&TcpConfig { nagle: Nagle::Off, ..plain() }, 50);
     pair.client.write(ByteCount(120));
     pair.client.write(ByteCount(1300));
     let segments: Vec<Segment> = core::iter::from_fn(|| pair.client.poll_transmit(pair.now)).collect();
@@ -121,7 +124,8 @@ fn without_nagle_two_writes_at_once_are_two_segments() {
 
 #[test]
 fn writes_held_back_by_the_window_share_segments() {
-    let config = TcpConfig { nagle: false, receive_window: ByteCount(500), ..plain() };
+    let config =
+        TcpConfig { nagle: Nagle::Off, receive_window: ReceiveWindow::Fixed(ByteCount(500)), ..plain() };
     let mut pair = Pair::connected(&config, 50);
     for _ in 0..8 {
         pair.write(120);

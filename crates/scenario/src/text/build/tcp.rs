@@ -1,20 +1,25 @@
 //! `[tcp]` and `flow.tcp` to an endpoint configuration: the flow's keys over the scenario's keys over the defaults.
 
 use gamelane_core::{ByteCount, Catalogued, IpLen};
-use gamelane_tcp::config::{Bundling, ModifiedRto, Piggyback, SlowStart, TcpTuning, WindowCounts};
+use gamelane_tcp::stack::automatic_window;
 use gamelane_tcp::timer::INITIAL_RTO;
-use gamelane_tcp::{InitialWindow, RecoveryKind, TcpConfig, Timer, TimerKind};
+use gamelane_tcp::{
+    Bundling, CongestionKind, DelayedAck, InitialWindow, ModifiedRto, Nagle, Piggyback, ReceiveWindow,
+    RecoveryKind, Reduction, SlowStart, Stack, TcpConfig, TcpTuning, Timer, TimerKind, WindowCounts,
+    WindowValidation,
+};
 use gamelane_traffic::{App, Transport};
 
 use super::Place;
 use crate::text::error::{Fault, ScenarioError};
 use crate::text::keys::Flow;
-use crate::text::keys::tcp::{self, DelayedAck, Tcp};
+use crate::text::keys::tcp::{self, Tcp};
 
 /// Checks the values of one table.
 pub(super) fn check(tcp: &Tcp, place: &Place<'_>) -> Result<(), ScenarioError> {
     // A window scale of 14 reaches this far (RFC 7323 section 2.3).
-    if tcp.receive_window.is_some_and(|window| window.0 > ByteCount(1 << 30)) {
+    let too_large = |window| matches!(window, tcp::ReceiveWindow::Fixed(size) if size.0 > ByteCount(1 << 30));
+    if tcp.receive_window.is_some_and(too_large) {
         let fault = Fault::new("this window is larger than TCP can advertise").allowed("up to \"1GiB\"");
         return Err(place.key("receive_window").refuse(fault));
     }
@@ -47,7 +52,9 @@ pub(super) fn check_together(
         let place = if written.is_some_and(|written| written.get(key).is_some()) { own } else { top };
         Err(place.key(key).refuse(fault))
     };
-    let recovery = tcp.recovery.map_or(RecoveryKind::Sack, |word| word.0);
+    let stack = tcp.stack.map_or(Stack::DEFAULT, |word| word.0).config();
+    let recovery = tcp.recovery.map_or(stack.recovery, |word| word.0);
+    let congestion = tcp.congestion.map_or(stack.congestion, |word| word.0);
     if tcp.dsack == Some(true) && recovery == RecoveryKind::NewReno {
         let fault =
             Fault::new("DSACK needs selective acknowledgements, which recovery = \"newreno\" does not use");
@@ -62,7 +69,11 @@ pub(super) fn check_together(
             Fault::new("`rdb` and `dsack` exclude each other: the receiver would report every bundled copy");
         return refuse("dsack", fault.hint("remove one of them"));
     }
-    let timer = tcp.timer.map_or(Timer::Linux, |word| word.0);
+    if tcp.hystart.is_some() && congestion != CongestionKind::Cubic {
+        let fault = Fault::new("only congestion = \"cubic\" reads this key");
+        return refuse("hystart", fault.hint("add congestion = \"cubic\", or remove this key"));
+    }
+    let timer = tcp.timer.map_or_else(|| timer_of(stack.timer), |word| word.0);
     if timer == Timer::Fixed && tcp.fixed_rto.is_none() {
         let fault = Fault::new("timer = \"fixed\" requires this key").allowed("a time, such as \"300ms\"");
         return refuse("fixed_rto", fault);
@@ -98,7 +109,8 @@ pub(super) fn merged(scenario: &Tcp, flow: Option<&Tcp>) -> Tcp {
 
 /// The endpoints of a flow that uses `tcp`.
 pub(super) fn endpoint(tcp: &Tcp, mtu: u32) -> TcpConfig {
-    let base = TcpConfig { mtu: IpLen(mtu), ..TcpConfig::default() };
+    let stack = tcp.stack.map_or(Stack::DEFAULT, |word| word.0);
+    let base = TcpConfig { mtu: IpLen(mtu), ..stack.config() };
     TcpConfig {
         mtu: base.mtu,
         timestamps: tcp.timestamps.unwrap_or(base.timestamps),
@@ -107,13 +119,17 @@ pub(super) fn endpoint(tcp: &Tcp, mtu: u32) -> TcpConfig {
         congestion: tcp.congestion.map_or(base.congestion, |word| word.0),
         timer: tcp.timer.map_or(base.timer, |word| timer(word.0, tcp)),
         limited_transmit: tcp.limited_transmit.unwrap_or(base.limited_transmit),
-        nagle: tcp.nagle.unwrap_or(base.nagle),
+        nagle: if tcp.nagle == Some(false) { Nagle::Off } else { base.nagle },
         delayed_ack: tcp.delayed_ack.map_or(base.delayed_ack, |delay| match delay {
-            DelayedAck::Off => None,
-            DelayedAck::After(wait) => Some(wait),
+            tcp::DelayedAck::Off => DelayedAck::Off,
+            tcp::DelayedAck::After(wait) => DelayedAck::After(wait),
+            tcp::DelayedAck::Linux => DelayedAck::Adaptive,
         }),
         quick_acks: tcp.quick_acks.unwrap_or(base.quick_acks),
-        receive_window: tcp.receive_window.map_or(base.receive_window, |window| window.0),
+        receive_window: tcp.receive_window.map_or(base.receive_window, |window| match window {
+            tcp::ReceiveWindow::Auto => automatic_window(),
+            tcp::ReceiveWindow::Fixed(size) => ReceiveWindow::Fixed(size.0),
+        }),
         ecn: tcp.ecn.unwrap_or(base.ecn),
         restart_after_idle: tcp.restart_after_idle.unwrap_or(base.restart_after_idle),
         tuning: tuning(base.tuning, tcp),
@@ -126,8 +142,19 @@ fn tuning(base: TcpTuning, tcp: &Tcp) -> TcpTuning {
         linear_timeouts: tcp.linear_timeouts.unwrap_or(base.linear_timeouts),
         single_duplicate_ack: tcp.thin_dupack.unwrap_or(base.single_duplicate_ack),
         early_retransmit: tcp.early_retransmit.unwrap_or(base.early_retransmit),
-        duplicate_sack: tcp.dsack.unwrap_or(base.duplicate_sack),
+        // With bundling, the receiver would report every copy.
+        duplicate_sack: tcp.dsack.unwrap_or(base.duplicate_sack && tcp.rdb != Some(true)),
         forward_rto: tcp.frto.unwrap_or(base.forward_rto),
+        eifel: tcp.eifel.unwrap_or(base.eifel),
+        hystart: tcp.hystart.unwrap_or(base.hystart),
+        reduction: tcp.reduction.map_or(base.reduction, |how| match how {
+            tcp::Reduction::Rfc5681 => Reduction::AtOnce,
+            tcp::Reduction::Prr => Reduction::Proportional,
+        }),
+        window_validation: tcp.window_validation.map_or(base.window_validation, |how| match how {
+            tcp::WindowValidation::Rfc5681 => WindowValidation::Restart,
+            tcp::WindowValidation::Rfc2861 => WindowValidation::Decay,
+        }),
         merge_writes: tcp.merge_writes.unwrap_or(base.merge_writes),
         piggyback: tcp.piggyback.map_or(base.piggyback, |what| match what {
             tcp::Piggyback::Off => Piggyback::Off,
@@ -158,6 +185,17 @@ fn initial_window(window: tcp::InitialWindow) -> InitialWindow {
     match window {
         tcp::InitialWindow::Segments(segments) => InitialWindow::Segments(segments),
         tcp::InitialWindow::Rfc5681 => InitialWindow::Rfc5681,
+    }
+}
+
+/// The word of a timer.
+const fn timer_of(kind: TimerKind) -> Timer {
+    match kind {
+        TimerKind::Rfc6298 => Timer::Rfc6298,
+        TimerKind::Linux => Timer::Linux,
+        TimerKind::Linux26 => Timer::Linux26,
+        TimerKind::Modified(_) => Timer::Modified,
+        TimerKind::Fixed(_) => Timer::Fixed,
     }
 }
 

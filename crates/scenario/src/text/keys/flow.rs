@@ -5,13 +5,14 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
+use gamelane_tcp::Stack;
 use gamelane_traffic::App;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::link::Loss;
 use super::selective::selective;
-use super::tcp::Tcp;
+use super::tcp::{Tcp, maybe_stack_or_keys};
 use crate::text::dscp::Dscp;
 use crate::text::each_way::EachWay;
 use crate::text::error::Fault;
@@ -142,8 +143,10 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "link"))]
     pub paths: Option<Paths>,
-    /// TCP settings of both ends. Each key overrides the same key of the top-level `[tcp]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// TCP settings of both ends: a table, or the word of a stack. Each key overrides the same key of the top-level
+    /// `[tcp]`.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "maybe_stack_or_keys")]
+    #[schemars(with = "Option<TextOrTable<Word<Stack>, Tcp>>")]
     pub tcp: Option<Tcp>,
 }
 

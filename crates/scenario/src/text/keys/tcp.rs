@@ -5,12 +5,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use gamelane_core::Duration;
-use gamelane_tcp::{CongestionKind, RecoveryKind, Timer};
+use gamelane_tcp::{CongestionKind, RecoveryKind, Stack, Timer};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::text::error::Fault;
 use crate::text::from_text::in_text;
+use crate::text::text_or_table::TextOrTable;
 use crate::text::units::{Size, Span, Time};
 use crate::text::words::{Word, words};
 
@@ -19,13 +20,18 @@ use crate::text::words::{Word, words};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tcp {
+    /// Row of mechanisms that the other keys start from. `tcp = "linux"` is short for a table with this key alone. A
+    /// flow that names a stack does not take the keys of the top-level `[tcp]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "linux"))]
+    pub stack: Option<Word<Stack>>,
     /// Congestion control.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "newreno"))]
+    #[schemars(extend("x-default" = "cubic"))]
     pub congestion: Option<Word<CongestionKind>>,
     /// Loss recovery.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "sack"))]
+    #[schemars(extend("x-default" = "rack"))]
     pub recovery: Option<Word<RecoveryKind>>,
     /// Retransmission timer.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,23 +50,37 @@ pub struct Tcp {
     pub modified_margin_shift: Option<u8>,
     /// Unit of the congestion window.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "bytes"))]
+    #[schemars(extend("x-default" = "segments"))]
     pub window_counts: Option<WindowCounts>,
+    /// HyStart of CUBIC: ends slow start when the round trip grows, or when ACKs arrive for half of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "true"))]
+    pub hystart: Option<bool>,
+    /// How the congestion window falls in fast recovery.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "prr"))]
+    pub reduction: Option<Reduction>,
+    /// What becomes of a congestion window that is not used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "rfc2861"))]
+    pub window_validation: Option<WindowValidation>,
     /// How much an ACK adds to the congestion window in slow start.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "rfc5681"))]
+    #[schemars(extend("x-default" = "linux"))]
     pub slow_start: Option<SlowStart>,
-    /// Receive buffer, which limits the bytes in flight. Up to `1GiB`.
+    /// Receive buffer, which limits the bytes in flight. Up to `1GiB`. `"auto"` grows with the data, as in Linux: from
+    /// 64 KiB up to a buffer of 6 MiB.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "4MiB"))]
-    pub receive_window: Option<Size>,
+    #[schemars(extend("x-default" = "auto"))]
+    pub receive_window: Option<ReceiveWindow>,
     /// Initial congestion window in segments, 1 to 1000. `"rfc5681"`: 2 to 4 segments, depending on their size.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "10"))]
     pub initial_window: Option<InitialWindow>,
     /// Longest time that an ACK waits for a second segment, up to `500ms`. `"off"` acknowledges every segment at once.
+    /// `"linux"`: 40 to 200 ms, and small segments that were read are acknowledged at once.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "40ms"))]
+    #[schemars(extend("x-default" = "linux"))]
     pub delayed_ack: Option<DelayedAck>,
     /// Timestamps (RFC 7323), 12 B in each segment.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,7 +90,8 @@ pub struct Tcp {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "true"))]
     pub limited_transmit: Option<bool>,
-    /// Nagle's algorithm: holds back small segments while data is unacknowledged.
+    /// Nagle's algorithm: holds back small segments while data is unacknowledged. In the stack `linux`, only while
+    /// another small segment is.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "true"))]
     pub nagle: Option<bool>,
@@ -83,7 +104,8 @@ pub struct Tcp {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "16"))]
     pub quick_acks: Option<u32>,
-    /// Returns to the initial window after an idle time longer than the retransmission timeout (RFC 5681 section 4.1).
+    /// Makes the congestion window smaller after an idle time longer than the retransmission timeout. By how much
+    /// depends on `window_validation`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "true"))]
     pub restart_after_idle: Option<bool>,
@@ -105,12 +127,16 @@ pub struct Tcp {
     pub early_retransmit: Option<bool>,
     /// DSACK (RFC 2883): the receiver reports segments that arrived twice, and the sender counts them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "false"))]
+    #[schemars(extend("x-default" = "true"))]
     pub dsack: Option<bool>,
     /// F-RTO (RFC 5682): detects whether a timeout was spurious.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "false"))]
+    #[schemars(extend("x-default" = "true"))]
     pub frto: Option<bool>,
+    /// Eifel detection (RFC 3522): finds spurious retransmissions by timestamps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "true"))]
+    pub eifel: Option<bool>,
     /// Writes that wait are merged into one segment, even without Nagle's algorithm.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "false"))]
@@ -132,13 +158,32 @@ pub struct Tcp {
     pub rdb_shortest_interval: Option<Span>,
 }
 
+/// Reads the keys, or the word of a stack alone.
+pub(crate) fn stack_or_keys<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Tcp, D::Error> {
+    Ok(match TextOrTable::<Word<Stack>, Tcp>::deserialize(deserializer)? {
+        TextOrTable::Text(stack) => Tcp { stack: Some(stack), ..Tcp::default() },
+        TextOrTable::Table(keys) => keys,
+    })
+}
+
+/// The same for a key that may be absent.
+pub(crate) fn maybe_stack_or_keys<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Tcp>, D::Error> {
+    stack_or_keys(deserializer).map(Some)
+}
+
 impl Tcp {
     /// These keys; a key that is not given here is taken from `base`.
     pub(crate) fn over(&self, base: &Self) -> Self {
         macro_rules! either {
             ($($key:ident),+) => { Self { $($key: self.$key.or(base.$key)),+ } };
         }
+        if self.stack.is_some() {
+            return self.clone();
+        }
         either!(
+            stack,
             congestion,
             recovery,
             timer,
@@ -146,6 +191,9 @@ impl Tcp {
             modified_in_flight,
             modified_margin_shift,
             window_counts,
+            hystart,
+            reduction,
+            window_validation,
             slow_start,
             receive_window,
             initial_window,
@@ -162,6 +210,7 @@ impl Tcp {
             early_retransmit,
             dsack,
             frto,
+            eifel,
             merge_writes,
             piggyback,
             rdb,
@@ -188,6 +237,27 @@ words! {
         Rfc5681 = "rfc5681",
         /// All that it acknowledges. The window doubles each round trip.
         Linux = "linux",
+    }
+}
+
+words! {
+    /// How the congestion window falls in fast recovery.
+    Reduction "reduction of the window" {
+        /// At once, to a part of the bytes in flight (RFC 5681).
+        Rfc5681 = "rfc5681",
+        /// Over a round trip, to a part of the window (proportional rate reduction, RFC 6937).
+        Prr = "prr",
+    }
+}
+
+words! {
+    /// What becomes of a congestion window that is not used.
+    WindowValidation "validation of the window" {
+        /// After an idle time it is the initial window again (RFC 5681).
+        Rfc5681 = "rfc5681",
+        /// An idle time halves it for each retransmission timeout, and partial use brings it halfway to what was used
+        /// (RFC 2861, Linux).
+        Rfc2861 = "rfc2861",
     }
 }
 
@@ -219,6 +289,17 @@ pub enum DelayedAck {
     Off,
     /// An ACK waits at most this long.
     After(Duration),
+    /// Linux's rules.
+    Linux,
+}
+
+/// Receive window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceiveWindow {
+    /// Linux's automatic one.
+    Auto,
+    /// A buffer of this size.
+    Fixed(Size),
 }
 
 impl FromStr for InitialWindow {
@@ -263,9 +344,11 @@ impl JsonSchema for InitialWindow {
 impl FromStr for DelayedAck {
     type Err = Fault;
     fn from_str(text: &str) -> Result<Self, Fault> {
-        const ALLOWED: &str = "a time up to \"500ms\", such as \"40ms\", or \"off\"";
-        if text == "off" {
-            return Ok(Self::Off);
+        const ALLOWED: &str = "a time up to \"500ms\", such as \"40ms\", or \"off\" or \"linux\"";
+        match text {
+            "off" => return Ok(Self::Off),
+            "linux" => return Ok(Self::Linux),
+            _ => {}
         }
         let Time(wait) = text.parse().map_err(|fault: Fault| fault.allowed(ALLOWED))?;
         match wait {
@@ -280,12 +363,13 @@ impl fmt::Display for DelayedAck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Off => f.write_str("off"),
+            Self::Linux => f.write_str("linux"),
             Self::After(wait) => wait.fmt(f),
         }
     }
 }
 
-in_text!(DelayedAck, "a time such as \"40ms\", or \"off\"");
+in_text!(DelayedAck, "a time such as \"40ms\", or \"off\" or \"linux\"");
 
 impl JsonSchema for DelayedAck {
     fn inline_schema() -> bool {
@@ -297,6 +381,41 @@ impl JsonSchema for DelayedAck {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [generator.subschema_for::<Time>(), { "const": "off" }] })
+        json_schema!({ "anyOf": [generator.subschema_for::<Time>(), { "enum": ["off", "linux"] }] })
+    }
+}
+
+impl FromStr for ReceiveWindow {
+    type Err = Fault;
+    fn from_str(text: &str) -> Result<Self, Fault> {
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        text.parse().map(Self::Fixed)
+    }
+}
+
+impl fmt::Display for ReceiveWindow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Fixed(size) => size.fmt(f),
+        }
+    }
+}
+
+in_text!(ReceiveWindow, "a size such as \"64KiB\", or \"auto\"");
+
+impl JsonSchema for ReceiveWindow {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "ReceiveWindow".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [generator.subschema_for::<Size>(), { "const": "auto" }] })
     }
 }
