@@ -13,6 +13,7 @@ use crate::reassembly::Reassembly;
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
 use autotune::Autotune;
 use delay::{AckTime, AdaptiveDelay};
+use gamelane_core::time::earliest;
 use gamelane_core::{ByteCount, Duration, Instant};
 
 /// The receiving half of an endpoint. See the module.
@@ -67,6 +68,14 @@ pub(crate) struct Times {
     pub(crate) srtt: Option<Duration>,
     /// Age of the timestamp that the peer echoes.
     pub(crate) echo: Option<Duration>,
+}
+
+impl Times {
+    /// The round trip: as the receiver sees it, or as the sender does if that is shorter.
+    fn round_trip(&self, autotune: Option<&Autotune>) -> Duration {
+        let seen = autotune.map_or(Duration::ZERO, Autotune::rtt);
+        self.srtt.map_or(seen, |srtt| srtt.min(seen))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,9 +135,11 @@ impl Receiver {
         self.mss = mss;
         self.shift = if scaled { window_shift(self.buffer.limit()) } else { 0 };
         self.reports_sack = reports_sack;
-        if let ReceiveWindow::Auto(largest) = self.buffer {
-            self.autotune = Some(Autotune::new(mss, largest.bytes(), now));
-        }
+        self.autotune = match (self.buffer, &self.delay) {
+            (ReceiveWindow::Auto(largest), _) => Some(Autotune::adapting(mss, largest.bytes(), now)),
+            (ReceiveWindow::Fixed(size), Delay::Adaptive(_)) => Some(Autotune::fixed(mss, size.bytes(), now)),
+            (ReceiveWindow::Fixed(_), _) => None,
+        };
         self.edge = 1 + u64::from(self.unscaled_window());
     }
 
@@ -222,11 +233,18 @@ impl Receiver {
             self.acknowledge_in_order(times, now);
             return ByteCount(u64::from(segment.len));
         }
-        self.on_irregular(segment, end, counters)
+        self.on_irregular(segment, end, times, counters, now)
     }
 
     /// Handles any segment except in-order data on a stream without holes. It is acknowledged at once.
-    fn on_irregular(&mut self, segment: &Segment, end: u64, counters: &mut TcpCounters) -> ByteCount {
+    fn on_irregular(
+        &mut self,
+        segment: &Segment,
+        end: u64,
+        times: &Times,
+        counters: &mut TcpCounters,
+        now: Instant,
+    ) -> ByteCount {
         let before = self.next;
         let start = segment.seq.max(self.next);
         let end_in_window = end.min(self.edge).min(self.last_data());
@@ -259,7 +277,15 @@ impl Receiver {
             self.edge = self.edge.max(self.next);
         }
         if self.next == before {
-            self.duplicates_owed = (self.duplicates_owed + 1).min(MAX_DUPLICATES_OWED);
+            let waits = match &mut self.delay {
+                Delay::Adaptive(delay) if self.reports_sack && fresh => {
+                    delay.compress(before, times.round_trip(self.autotune.as_ref()), now)
+                }
+                _ => false,
+            };
+            if !waits {
+                self.duplicates_owed = (self.duplicates_owed + 1).min(MAX_DUPLICATES_OWED);
+            }
         } else {
             self.ack_now = true;
         }
@@ -369,12 +395,21 @@ impl Receiver {
         field as u16
     }
 
-    pub(crate) const fn poll_timeout(&self) -> Option<Instant> {
-        self.deadline
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        match &self.delay {
+            Delay::Adaptive(delay) => earliest(self.deadline, delay.compressed_until()),
+            Delay::Off | Delay::After(_) => self.deadline,
+        }
     }
 
     /// Handles the expiry of a delayed ACK. `rto` is the timeout of this end.
     pub(crate) fn handle_timeout(&mut self, rto: Duration, now: Instant) {
+        if let Delay::Adaptive(delay) = &mut self.delay
+            && delay.compressed_until().is_some_and(|at| at <= now)
+        {
+            delay.flush();
+            self.duplicates_owed += 1;
+        }
         if self.deadline.is_some_and(|deadline| deadline <= now) {
             if let Delay::Adaptive(delay) = &mut self.delay {
                 delay.on_expiry(rto);
@@ -387,6 +422,9 @@ impl Receiver {
     /// Stops all timers and owed ACKs after the connection has ended.
     pub(crate) fn abort(&mut self) {
         self.deadline = None;
+        if let Delay::Adaptive(delay) = &mut self.delay {
+            delay.flush();
+        }
         self.ack_now = false;
         self.duplicates_owed = 0;
     }

@@ -1,6 +1,6 @@
-//! The window that Linux 6.12 offers while it adapts its receive buffer (`tcp_grow_window`, `tcp_rcv_space_adjust`,
-//! `tcp_rcv_rtt_update`): at first 64 KiB, then enough for twice the data of the last round trip, and more while that
-//! grows. The application reads at once.
+//! The window that Linux 6.12 offers while it adapts its receive buffer: at first 64 KiB, then two segments more for each
+//! that arrives, up to what the buffer holds (`tcp_grow_window`). The buffer gets room for twice the data of the last
+//! round trip, and more while that grows (`tcp_rcv_space_adjust`, `tcp_rcv_rtt_update`). The application reads at once.
 //!
 //! A buffer holds packets with their overhead. How much depends on the network driver; here a full segment takes 2304 B,
 //! as between virtual Ethernet devices.
@@ -20,8 +20,9 @@ const FIRST_ROUND: u64 = 10;
 #[derive(Clone, Debug)]
 pub(super) struct Autotune {
     mss: u64,
-    largest_buffer: u64,
-    buffer: u64,
+    /// Payload that the buffer holds, and may hold.
+    payload: u64,
+    largest: u64,
     /// Window that may be offered (`rcv_ssthresh`); it grows with each segment up to the payload of the buffer.
     offered: u64,
     /// Round trip as this end sees it, times 8. Zero before the first sample.
@@ -32,19 +33,25 @@ pub(super) struct Autotune {
 }
 
 impl Autotune {
-    /// `largest_buffer` is `tcp_rmem[2]`.
-    pub(super) fn new(mss: u64, largest_buffer: u64, now: Instant) -> Self {
-        let buffer = FIRST_BUFFER.min(largest_buffer);
-        let offered = (buffer / 2 / mss * mss).max(mss);
+    /// A buffer with room for `payload` bytes.
+    pub(super) fn fixed(mss: u64, payload: u64, now: Instant) -> Self {
         Self {
             mss,
-            largest_buffer,
-            buffer,
-            offered,
+            payload,
+            largest: payload,
+            offered: payload,
             rtt_8: Duration::ZERO,
-            space: (FIRST_ROUND * mss).min(offered),
+            space: (FIRST_ROUND * mss).min(payload),
             round: (1, now),
         }
+    }
+
+    /// A buffer that may grow to `largest` bytes (`tcp_rmem[2]`).
+    pub(super) fn adapting(mss: u64, largest: u64, now: Instant) -> Self {
+        let first = FIRST_BUFFER.min(largest);
+        let offered = (first / 2 / mss * mss).max(mss);
+        let payload = |buffer: u64| (buffer.saturating_mul(PAYLOAD_SHARE) / 256).max(offered);
+        Self { offered, largest: payload(largest), ..Self::fixed(mss, payload(first), now) }
     }
 
     /// Window that may be offered in bytes, without data above a hole.
@@ -52,8 +59,9 @@ impl Autotune {
         self.offered
     }
 
-    const fn payload(&self) -> u64 {
-        self.buffer * PAYLOAD_SHARE / 256
+    /// Round trip as this end sees it; zero before the first sample.
+    pub(super) fn rtt(&self) -> Duration {
+        self.rtt_8 / 8
     }
 
     /// Takes a round trip that a timestamp shows. A shorter one counts at once.
@@ -68,7 +76,7 @@ impl Autotune {
 
     /// Lets the window grow after a segment of `len` bytes, while `held` bytes lie above a hole. Returns true if it grew.
     pub(super) fn on_segment(&mut self, len: u64, held: u64) -> bool {
-        let room = self.payload().saturating_sub(held).saturating_sub(self.offered);
+        let room = self.payload.saturating_sub(held).saturating_sub(self.offered);
         if len < LEAST_GROWING || room == 0 {
             return false;
         }
@@ -88,8 +96,8 @@ impl Autotune {
             let window = 2 * copied + 16 * self.mss;
             let growth = u128::from(window) * u128::from(copied - self.space) / u128::from(self.space.max(1));
             let window = u128::from(window) + 2 * growth;
-            let buffer = u64::try_from(window * 256 / u128::from(PAYLOAD_SHARE)).unwrap_or(u64::MAX);
-            self.buffer = self.buffer.max(buffer.min(self.largest_buffer));
+            let window = u64::try_from(window).unwrap_or(u64::MAX);
+            self.payload = self.payload.max(window.min(self.largest));
             self.space = copied;
         }
         self.round = (next, now);
@@ -103,7 +111,7 @@ mod tests {
     const MSS: u64 = 1448;
 
     fn fresh() -> Autotune {
-        Autotune::new(MSS, 6 << 20, Instant::ZERO)
+        Autotune::adapting(MSS, 6 << 20, Instant::ZERO)
     }
 
     #[test]
@@ -126,12 +134,12 @@ mod tests {
         window.on_rtt(Duration::from_millis(40));
         // 20 segments after 10: 2 x 20 + 16 = 56, and twice 56 x (20 - 10) / 10: 168 segments.
         window.on_read(1 + 20 * MSS, Instant::from_millis(39));
-        assert_eq!(window.payload(), 81_920);
+        assert_eq!(window.payload, 81_920);
         window.on_read(1 + 20 * MSS, Instant::from_millis(40));
-        assert!(window.payload().abs_diff(168 * MSS) < 2, "{}", window.payload());
+        assert!(window.payload.abs_diff(168 * MSS) < 2, "{}", window.payload);
         // As much data as before: no change.
         window.on_read(1 + 40 * MSS, Instant::from_millis(80));
-        assert!(window.payload().abs_diff(168 * MSS) < 2);
+        assert!(window.payload.abs_diff(168 * MSS) < 2);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! When Linux 6.12 acknowledges data (`tcp_event_data_recv`, `__tcp_ack_snd_check`, `tcp_cleanup_rbuf`,
 //! `tcp_send_delayed_ack`). More than one full segment is acknowledged at once, as are small segments that the
 //! application has read, unless this end answers with data (`pingpong`). Another ACK waits for the usual gap between
-//! segments: 40 to 200 ms. The application reads at once. Left out: rounding to jiffies, and the compression of duplicate
-//! ACKs.
+//! segments: 40 to 200 ms. Duplicate ACKs after the third are compressed: one a millisecond. The application reads at
+//! once. Left out: rounding to jiffies.
 
 use crate::segment::Segment;
 use gamelane_core::{Duration, Instant};
@@ -39,7 +39,26 @@ pub(super) struct AdaptiveDelay {
     last_small: u64,
     /// Small segments since the last ACK, up to 2.
     small: u8,
+    duplicates: Duplicates,
 }
+
+/// Duplicate ACKs of one hole (`tcp_ack_snd_check`, `tcp_comp_sack_delay_ns`).
+#[derive(Clone, Copy, Debug, Default)]
+struct Duplicates {
+    /// What they acknowledge.
+    next: u64,
+    /// Those sent at once, and those that wait.
+    sent: u32,
+    waiting: u32,
+    until: Option<Instant>,
+}
+
+/// Duplicate ACKs that are sent at once (`TCP_FASTRETRANS_THRESH`).
+const PROMPT_DUPLICATES: u32 = 3;
+/// Most duplicate ACKs that wait (`tcp_comp_sack_nr`), and how long (`tcp_comp_sack_delay_ns`, at most 5 % of the round
+/// trip).
+const MOST_WAITING: u32 = 44;
+const LONGEST_COMPRESSION: Duration = Duration::from_millis(1);
 
 impl AdaptiveDelay {
     pub(super) const fn new(most_quick: u32) -> Self {
@@ -52,7 +71,36 @@ impl AdaptiveDelay {
             full: FIRST_FULL,
             last_small: 0,
             small: 0,
+            duplicates: Duplicates { next: 0, sent: 0, waiting: 0, until: None },
         }
+    }
+
+    /// Decides on a duplicate ACK for `next`; true if it waits until [`compressed_until`](Self::compressed_until).
+    pub(super) fn compress(&mut self, next: u64, round_trip: Duration, now: Instant) -> bool {
+        let own = &mut self.duplicates;
+        if own.next != next {
+            *own = Duplicates { next, ..Duplicates::default() };
+        }
+        if own.sent < PROMPT_DUPLICATES {
+            own.sent += 1;
+            return false;
+        }
+        if own.waiting >= MOST_WAITING {
+            return false;
+        }
+        own.waiting += 1;
+        own.until.get_or_insert(now.saturating_add(LONGEST_COMPRESSION.min(round_trip / 20)));
+        true
+    }
+
+    /// Time at which the waiting duplicate ACKs are sent as one.
+    pub(super) const fn compressed_until(&self) -> Option<Instant> {
+        self.duplicates.until
+    }
+
+    /// An ACK was sent, or no more will be.
+    pub(super) const fn flush(&mut self) {
+        (self.duplicates.waiting, self.duplicates.until) = (0, None);
     }
 
     /// Notes a data segment. `window` is the offered window, `rto` the timeout of this end.
@@ -153,6 +201,7 @@ impl AdaptiveDelay {
     /// Notes a sent segment, which carries an ACK. `news` is true if it acknowledges new data.
     pub(super) fn on_sent(&mut self, has_data: bool, news: bool, now: Instant) {
         self.small = 0;
+        self.flush();
         if news && self.quick > 0 {
             self.quick -= 1;
             if self.quick == 0 {

@@ -27,6 +27,8 @@ pub(super) struct Delivery {
     /// Round trip of that segment (`RACK.rtt`).
     rtt: Duration,
     shortest_rtt: Option<Duration>,
+    /// Send time of the oldest segment that the current ACK SACKs and that was sent once.
+    first_sacked: Option<Instant>,
     /// End of the highest delivered segment (`RACK.fack`).
     forward: u64,
     reordered: bool,
@@ -42,6 +44,9 @@ impl Delivery {
     pub(super) fn note_sacked(&mut self, sent: &Sent) {
         if self.on {
             self.sacked += 1;
+            if !sent.ambiguous {
+                self.first_sacked = Some(self.first_sacked.map_or(sent.sent_at, |at| at.min(sent.sent_at)));
+            }
             self.take(sent);
         }
     }
@@ -96,6 +101,12 @@ impl Scoreboard {
     #[inline]
     pub fn begin_ack(&mut self, now: Instant) {
         self.delivery.now = now;
+        self.delivery.first_sacked = None;
+    }
+
+    /// Send time of the oldest segment that the current ACK SACKs and that was sent once. Only recorded for RACK.
+    pub const fn first_sacked(&self) -> Option<Instant> {
+        self.delivery.first_sacked
     }
 
     /// Shortest round trip so far of a segment that was sent once.

@@ -51,7 +51,7 @@ impl Sender {
         if self.tuning.eifel && acked.bytes > ByteCount::ZERO {
             self.compare_timestamps(echo, counters, now);
         }
-        let rtt = if acked.bytes > ByteCount::ZERO { self.sample_rtt(acked, echo, now) } else { None };
+        let rtt = self.sample_rtt(acked, echo, now);
         counters.duplicate_acks += u64::from(duplicate);
         counters.bytes_acked += acked.bytes;
         let ack = AckSample {
@@ -86,12 +86,16 @@ impl Sender {
         }
     }
 
-    /// Takes an RTT sample from the segment's send time if it was sent once, otherwise from the timestamp, as Linux
-    /// does. Every ACK of new data gives a sample. The correction of RFC 7323 appendix G for many samples per round
-    /// trip is left out, as in Linux.
+    /// Takes an RTT sample: from the send time of an acknowledged segment that was sent once, else from that of a SACKed
+    /// one (with RACK), else from the timestamp of an ACK of new data (Linux `tcp_ack_update_rtt`). The correction of
+    /// RFC 7323 appendix G for many samples per round trip is left out, as in Linux.
     fn sample_rtt(&mut self, acked: Acked, echo: Option<Duration>, now: Instant) -> Option<Duration> {
-        self.retries = 0;
-        let rtt = acked.sent_at.map(|at| now.saturating_since(at)).or(echo);
+        let advances = acked.bytes > ByteCount::ZERO;
+        if advances {
+            self.retries = 0;
+        }
+        let sent_at = acked.sent_at.or_else(|| self.board.first_sacked());
+        let rtt = sent_at.map(|at| now.saturating_since(at)).or(echo.filter(|_| advances));
         if let Some(rtt) = rtt {
             self.timeout.on_sample(rtt, self.board.una(), self.board.next());
         }
@@ -131,10 +135,19 @@ impl Sender {
             } else if self.recovery.restarts_timer() {
                 self.start_timer(now);
             }
+        } else if self.sacked_before_the_front() {
+            self.start_timer(now);
         } else if matches!(self.timer, Timer::Persist { .. }) {
             // The peer answered a window probe.
             self.retries = 0;
         }
+    }
+
+    /// True if the ACK SACKs a segment that was sent before the oldest one was last sent. Then the timer starts again; a
+    /// SACK of later data must not put off the repair of the oldest segment (Linux `tcp_clean_rtx_queue`).
+    fn sacked_before_the_front(&self) -> bool {
+        let sacked = self.board.first_sacked();
+        sacked.is_some_and(|at| self.board.front().is_some_and(|front| at < front.sent_at))
     }
 
     /// Starts fast recovery; `cwnd` is the congestion window before it.
