@@ -382,6 +382,7 @@ impl<A: Aqm, B, S: FlowSelector> QueueDiscipline<B> for FlowQueues<A, B, S> {
         if self.parameters.overload == Overload::TailDrop
             && self.backlog.would_exceed(self.parameters.limit, len)
         {
+            self.flow(index).law.refused();
             return out.dropped(packet, DropReason::Tail);
         }
         let reactivated = self.flows[index as usize].standing == Standing::Idle;

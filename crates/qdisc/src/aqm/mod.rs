@@ -36,6 +36,9 @@ pub trait Aqm {
         Signal::Pass
     }
 
+    /// Learns that an arriving packet was dropped because the queue was full.
+    fn refused(&mut self) {}
+
     /// Decides on the packet at the head, which has waited `sojourn`. `backlog` no longer counts it. After
     /// [`Signal::Drop`] the caller asks again for the next packet.
     fn release(&mut self, packet: &PacketMeta, sojourn: Duration, backlog: Backlog, now: Instant) -> Signal;
