@@ -277,6 +277,7 @@ impl Aqm for Pie {
 mod tests {
     use super::*;
     use crate::config::ParameterSet;
+    use crate::discipline::QueueDiscipline;
     use gamelane_core::{Ecn, Seed};
 
     const FULL: Backlog = Backlog { packets: 50, bytes: 75_000 };
@@ -511,6 +512,29 @@ mod tests {
         assert!(law.burst.is_zero());
         assert!(!law.tick(Backlog::default(), NOW));
         assert_eq!(law.burst, ms(150));
+    }
+
+    #[test]
+    fn the_timer_of_fq_pie_also_updates_idle_queues() {
+        // `fq_pie_timer` walks over all flows, so the probability of an emptied one falls as that of a law alone.
+        let mut alone = dropping(0.05, false);
+        alone.delay = Duration::ZERO;
+        let mut ticks = 1;
+        while alone.tick(Backlog::default(), NOW) {
+            ticks += 1;
+        }
+        let parameters = crate::parameters::fq(QueueKind::FqPie, ParameterSet::Linux);
+        let mut queues = crate::FlowQueues::new(parameters, 0, |_| dropping(0.05, false));
+        let mut ledger = crate::fixture::Ledger::default();
+        queues.enqueue(crate::fixture::in_class(0, 1500, 0), NOW, &mut ledger);
+        assert!(queues.dequeue(NOW, &mut ledger).is_some());
+        let times: std::vec::Vec<_> = core::iter::from_fn(|| {
+            let at = QueueDiscipline::<u64>::poll_timeout(&queues)?;
+            QueueDiscipline::<u64>::handle_timeout(&mut queues, at);
+            Some(at.as_nanos() / 1_000_000)
+        })
+        .collect();
+        assert_eq!((times.len(), &times[..3]), (ticks, &[500, 515, 530][..]));
     }
 
     #[test]
