@@ -37,6 +37,7 @@ impl<A: Aqm, B> QueueDiscipline<B> for AqmQueue<A, B> {
             self.next_tick = self.law.ticks().map(|ticks| ticks.after(now));
         }
         if self.backlog.would_exceed(self.limit, packet.meta.len) {
+            self.law.refused();
             return out.dropped(packet, DropReason::Tail);
         }
         let Some(packet) = apply::admit(&mut self.law, packet, self.backlog, now, out) else { return };

@@ -90,8 +90,8 @@ pub struct FqParameters {
 
 /// Selects the flow queue of a packet and sets the share of the link that each queue gets.
 pub trait FlowSelector {
-    /// Returns the flow queue of a packet. `is_idle` tells whether a queue is in neither list of the scheduler.
-    fn select(&mut self, packet: &PacketMeta, is_idle: impl Fn(u32) -> bool) -> Selected;
+    /// Returns the index of the flow queue of a packet. `is_idle` tells whether a queue is in no list of the scheduler.
+    fn select(&mut self, packet: &PacketMeta, is_idle: impl Fn(u32) -> bool) -> u32;
 
     /// Learns that a packet was added to a queue that the scheduler already serves.
     fn joined(&mut self, _index: u32) {}
@@ -113,15 +113,6 @@ pub trait FlowSelector {
     }
 }
 
-/// Result of [`FlowSelector::select`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Selected {
-    /// Index of the flow queue.
-    pub index: u32,
-    /// Whether the queue, now empty, served a different flow before.
-    pub claimed: bool,
-}
-
 /// Selects by plain hashing: flows with the same hash value share a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Hashed {
@@ -130,9 +121,9 @@ pub struct Hashed {
 }
 
 impl FlowSelector for Hashed {
-    fn select(&mut self, packet: &PacketMeta, _is_idle: impl Fn(u32) -> bool) -> Selected {
+    fn select(&mut self, packet: &PacketMeta, _is_idle: impl Fn(u32) -> bool) -> u32 {
         let hash = gamelane_core::rng::mix(u64::from(packet.flow_hash) ^ self.salt) >> 32;
-        Selected { index: ((hash * u64::from(self.flows)) >> 32) as u32, claimed: false }
+        ((hash * u64::from(self.flows)) >> 32) as u32
     }
 }
 
@@ -168,6 +159,8 @@ enum Standing {
     Idle,
     New,
     Old,
+    /// Empty, but its law is not at rest ([`Aqm::at_rest`]).
+    Decaying,
 }
 
 #[derive(Debug)]
@@ -198,6 +191,9 @@ pub struct FlowQueues<A, B, S = Hashed> {
     pool: PacketPool<B>,
     new: FlowList,
     old: FlowList,
+    decaying: FlowList,
+    /// The queue before each one in the list of decaying queues, which queues leave from anywhere.
+    before: Vec<Option<u32>>,
     backlog: Backlog,
     /// Indices of flow queues whose law has periodic work.
     awake: Vec<u32>,
@@ -232,6 +228,8 @@ impl<A: Aqm, B, S: FlowSelector> FlowQueues<A, B, S> {
             pool: PacketPool::new(),
             new: FlowList::default(),
             old: FlowList::default(),
+            decaying: FlowList::default(),
+            before: alloc::vec![None; parameters.flows.max(1) as usize],
             backlog: Backlog::default(),
             awake: Vec::with_capacity(parameters.flows as usize),
             next_tick: None,
@@ -328,13 +326,13 @@ impl<A: Aqm, B, S: FlowSelector> FlowQueues<A, B, S> {
         }
     }
 
-    /// Appends a flow queue to the list of `standing`. The queue must not be in a list.
+    /// Appends a flow queue to the list of `standing`, if that is a list of the rounds. The queue must not be in a list.
     fn stand(&mut self, index: u32, standing: Standing) {
         let flow = self.flow(index);
         flow.standing = standing;
         flow.next = None;
         let list = match standing {
-            Standing::Idle => return,
+            Standing::Idle | Standing::Decaying => return,
             Standing::New => &mut self.new,
             Standing::Old => &mut self.old,
         };
@@ -352,6 +350,56 @@ impl<A: Aqm, B, S: FlowSelector> FlowQueues<A, B, S> {
         if let Some((head, tail)) = list.ends {
             list.ends = self.flows[head as usize].next.map(|next| (next, tail));
         }
+    }
+
+    /// Appends a queue, which must be in no list, to the list of decaying queues.
+    fn start_decaying(&mut self, index: u32) {
+        self.stand(index, Standing::Decaying);
+        let ends = self.decaying.ends;
+        self.before[index as usize] = ends.map(|(_, tail)| tail);
+        if let Some((_, tail)) = ends {
+            self.flow(tail).next = Some(index);
+        }
+        self.decaying.ends = Some((ends.map_or(index, |(head, _)| head), index));
+    }
+
+    /// Takes a queue out of the list of decaying queues.
+    fn stop_decaying(&mut self, index: u32) {
+        let (next, previous) = (self.flows[index as usize].next, self.before[index as usize]);
+        let Some((head, tail)) = self.decaying.ends else { return };
+        let (head, tail) = (
+            if previous.is_none() { next } else { Some(head) },
+            if next.is_none() { previous } else { Some(tail) },
+        );
+        self.decaying.ends = head.zip(tail);
+        if let Some(next) = next {
+            self.before[next as usize] = previous;
+        }
+        if let Some(previous) = previous {
+            self.flow(previous).next = next;
+        }
+    }
+
+    /// Visits one empty queue whose law is not at rest. CAKE does so once per packet.
+    pub(crate) fn visit_decaying(&mut self, now: Instant) {
+        let Some((index, _)) = self.decaying.ends else { return };
+        self.stop_decaying(index);
+        self.flow(index).law.emptied(now);
+        self.leave(index, now);
+    }
+
+    /// Takes an empty queue, which is in no list any more, out of the rounds.
+    fn leave(&mut self, index: u32, now: Instant) {
+        if self.flow(index).law.at_rest(now) {
+            self.stand(index, Standing::Idle);
+        } else {
+            self.start_decaying(index);
+        }
+    }
+
+    /// Returns whether any queue takes part in the rounds. It may be empty.
+    pub(crate) fn has_rounds(&self) -> bool {
+        self.new.ends.is_some() || self.old.ends.is_some()
     }
 
     /// Starts the periodic work of a flow queue's law, if it has any.
@@ -374,17 +422,16 @@ impl<A: Aqm, B, S: FlowSelector> QueueDiscipline<B> for FlowQueues<A, B, S> {
         let len = packet.meta.len;
         let flows = &self.flows;
         let is_idle = |index: u32| flows[index as usize].standing == Standing::Idle;
-        let Selected { index, claimed } = self.selector.select(&packet.meta, is_idle);
-        if claimed {
-            self.flow(index).law.claimed();
-        }
+        let index = self.selector.select(&packet.meta, is_idle);
         self.wake(index, now);
         if self.parameters.overload == Overload::TailDrop
             && self.backlog.would_exceed(self.parameters.limit, len)
         {
+            self.flow(index).law.refused();
             return out.dropped(packet, DropReason::Tail);
         }
-        let reactivated = self.flows[index as usize].standing == Standing::Idle;
+        let standing = self.flows[index as usize].standing;
+        let reactivated = matches!(standing, Standing::Idle | Standing::Decaying);
         let reset = reactivated && self.parameters.reset_on_reactivation;
         let flow = self.flow(index);
         if reset {
@@ -399,6 +446,9 @@ impl<A: Aqm, B, S: FlowSelector> QueueDiscipline<B> for FlowQueues<A, B, S> {
             self.filter_acks(index, out);
         }
         if reactivated {
+            if standing == Standing::Decaying {
+                self.stop_decaying(index);
+            }
             let quantum = self.selector.quantum(index, self.parameters.quantum);
             self.flow(index).deficit = i64::from(quantum);
             self.stand(index, Standing::New);
@@ -438,10 +488,12 @@ impl<A: Aqm, B, S: FlowSelector> QueueDiscipline<B> for FlowQueues<A, B, S> {
                     Requeue::IfOthersWait => self.old.ends.is_some(),
                     Requeue::Never => false,
                 };
-            if !requeue {
+            if requeue {
+                self.stand(index, Standing::Old);
+            } else {
                 self.selector.left(index);
+                self.leave(index, now);
             }
-            self.stand(index, if requeue { Standing::Old } else { Standing::Idle });
         }
     }
 
@@ -475,5 +527,50 @@ fn over(backlog: Backlog, limit: Limit) -> bool {
     match limit {
         Limit::Packets(packets) => backlog.packets > packets,
         Limit::Bytes(bytes) => backlog.bytes > bytes.bytes(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aqm::Cobalt;
+    use crate::aqm::cobalt::{CobaltParameters, Grace};
+    use crate::fixture::{Ledger, in_class};
+    use gamelane_core::{Duration, Seed};
+    use std::cell::Cell;
+
+    /// Notes whether queue 0 was idle when a packet arrived.
+    struct Noting<'a>(&'a Cell<bool>);
+
+    impl FlowSelector for Noting<'_> {
+        fn select(&mut self, _packet: &PacketMeta, is_idle: impl Fn(u32) -> bool) -> u32 {
+            self.0.set(is_idle(0));
+            0
+        }
+    }
+
+    #[test]
+    fn a_decaying_queue_belongs_to_its_flow() {
+        let idle = Cell::new(false);
+        let law = CobaltParameters::for_rate(Duration::from_millis(100), Duration::ZERO, Grace::Linux);
+        let parameters = FqParameters {
+            requeue_empty_new: Requeue::Never,
+            ..crate::parameters::fq(QueueKind::FqCodel, crate::config::ParameterSet::Linux)
+        };
+        let cobalt = |_| Cobalt::new(law, Seed(1).stream("cobalt"));
+        let mut queues = FlowQueues::with_selector(parameters, Noting(&idle), cobalt);
+        let mut ledger = Ledger::default();
+        let mut was_idle = |at_ms: u64, visit_ms: u64| {
+            let at = Instant::from_millis(at_ms);
+            queues.enqueue(in_class(0, 1500, 0), at, &mut ledger);
+            assert!(queues.dequeue(at, &mut ledger).is_some());
+            assert!(queues.dequeue(at, &mut ledger).is_none());
+            queues.visit_decaying(Instant::from_millis(visit_ms));
+            idle.get()
+        };
+        // A packet below target holds the queue for an interval (`cake_dequeue` looks at drop_next).
+        assert!(was_idle(1_000, 1_099));
+        assert!(!was_idle(1_099, 1_199));
+        assert!(was_idle(1_199, 1_199));
     }
 }

@@ -3,7 +3,7 @@
 //! | set | source |
 //! |---|---|
 //! | `rfc` | RFC 8289 sections 4 and 5, RFC 8033 sections 4 and 5, RFC 8290 sections 4 and 5 |
-//! | `linux` | Linux 6.1: `net/sched/sch_{codel,pie,fq_codel,fq_pie}.c`, `include/net/{codel_impl,pie}.h` |
+//! | `linux` | Linux 6.1 `net/sched/sch_{codel,fq_codel}.c`, Linux 6.12 `net/sched/sch_{pie,fq_pie}.c` |
 //! | `dummynet` | FreeBSD `sys/netpfil/ipfw/dn_aqm_{codel,pie}.[ch]`, `dn_sched_fq_{codel,pie}.c` |
 //! | `ns3` | ns-3.37 `src/traffic-control` |
 //!
@@ -14,7 +14,7 @@ use gamelane_core::{ByteCount, Duration};
 
 use crate::ack_filter::AckFilterMode;
 use crate::aqm::codel::{CodelParameters, Guard, InverseRoot, Reentry};
-use crate::aqm::pie::{BurstClock, Derandomise, PieParameters};
+use crate::aqm::pie::{BurstClock, Derandomise, LowDelay, OVERFLOW, PieParameters, Unmeasured};
 use crate::config::{Limit, ParameterSet, QueueConfig, QueueKind};
 use crate::fq::{FqParameters, Overload, Requeue};
 
@@ -46,20 +46,29 @@ pub const fn pie(set: ParameterSet, mtu: u64) -> PieParameters {
         max_burst: Duration::from_millis(150),
         guard: match set {
             ParameterSet::Rfc => 2 * 1024,
-            ParameterSet::Linux => 2 * mtu,
+            // `backlog < 2 * psched_mtu` passes, where both count the Ethernet header.
+            ParameterSet::Linux => 2 * (mtu + ETHERNET_HEADER as u64) - 1,
             ParameterSet::Dummynet => 2 * 800,
             ParameterSet::Ns3 => 2 * 1000,
         },
+        guard_header: if matches!(set, ParameterSet::Linux) { ETHERNET_HEADER } else { 0 },
+        low_delay: if matches!(set, ParameterSet::Linux) { LowDelay::AtDequeue } else { LowDelay::AtUpdate },
         ecn: false,
         ecn_threshold: 0.1,
         cap_growth: true,
         kick_above_250ms: matches!(set, ParameterSet::Linux),
         derandomise: match set {
-            ParameterSet::Rfc | ParameterSet::Dummynet => Derandomise::ClearedByEachDrop,
-            ParameterSet::Linux => Derandomise::ClearedByRandomDrop,
+            ParameterSet::Rfc | ParameterSet::Dummynet => Derandomise::ClearedByEachSignal,
+            ParameterSet::Linux => Derandomise::KeptByForcedMark,
             ParameterSet::Ns3 => Derandomise::Off,
         },
         idle_decay: if matches!(set, ParameterSet::Linux) { 1.0 - 1.0 / 64.0 } else { 0.98 },
+        unmeasured: match set {
+            ParameterSet::Rfc | ParameterSet::Ns3 => Unmeasured::Updates,
+            ParameterSet::Linux => Unmeasured::SkipsDecay,
+            ParameterSet::Dummynet => Unmeasured::SkipsUpdate,
+        },
+        ceiling: if matches!(set, ParameterSet::Linux) { OVERFLOW } else { 1.0 },
         burst_spent_by: if matches!(set, ParameterSet::Linux) {
             BurstClock::Dequeues
         } else {

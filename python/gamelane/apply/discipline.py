@@ -16,7 +16,7 @@ FRAME = 1514
 """Bytes of a full Ethernet frame."""
 FIFO_LIMIT = "1000p"
 """Default of the model. The kernel would take the device's `txqueuelen`: 32 packets for an IFB."""
-ELSEWHERE = ("queue", "parameters", "acks", "bandwidth", "overhead")
+ELSEWHERE = ("queue", "parameters", "grace", "acks", "bandwidth", "overhead")
 """Keys that other lines express."""
 
 
@@ -45,8 +45,9 @@ def unsaid(queue: Mapping[str, Any], way: str) -> list[str]:
     kind = kind_of(queue)
     known = (*ELSEWHERE, *QUEUES[kind].tc.options, *(("limit",) if kind == "cake" else ()))
     found = [f"`gateway.{way}.{key} = {queue[key]}` has no option in tc." for key in queue if key not in known]
-    if queue.get("parameters", "linux") != "linux":
-        found.append(f"`gateway.{way}.parameters = {queue['parameters']}`: Linux has its own defaults and details.")
+    for key, what in (("parameters", "defaults and details"), ("grace", "grace")):
+        if queue.get(key, "linux") != "linux":
+            found.append(f"`gateway.{way}.{key} = {queue[key]}`: Linux has its own {what}.")
     if _counts_packets(queue):
         found.append(f"`gateway.{way}.limit = {queue['limit']}`: {name_of(queue)} counts packets, not bytes.")
     return found

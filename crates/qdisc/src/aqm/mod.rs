@@ -36,6 +36,9 @@ pub trait Aqm {
         Signal::Pass
     }
 
+    /// Learns that an arriving packet was dropped because the queue was full.
+    fn refused(&mut self) {}
+
     /// Decides on the packet at the head, which has waited `sojourn`. `backlog` no longer counts it. After
     /// [`Signal::Drop`] the caller asks again for the next packet.
     fn release(&mut self, packet: &PacketMeta, sojourn: Duration, backlog: Backlog, now: Instant) -> Signal;
@@ -46,8 +49,11 @@ pub trait Aqm {
     /// Learns that an idle flow queue got a packet and joins the scheduler again.
     fn reactivated(&mut self, _now: Instant) {}
 
-    /// Learns that the flow queue now serves a different flow.
-    fn claimed(&mut self) {}
+    /// Returns whether an empty flow queue may leave the scheduler. Otherwise it is visited again, each time with
+    /// [`Aqm::emptied`], and belongs to its flow until then.
+    fn at_rest(&self, _now: Instant) -> bool {
+        true
+    }
 
     /// Learns that the scheduler dropped `packets` from this queue because the whole discipline was full.
     fn overlimit(&mut self, _packets: u32, _now: Instant) {}

@@ -5,6 +5,7 @@ use gamelane_core::{Bitrate, ByteCount, Duration, Overhead, WireLen};
 
 use super::diffserv::Diffserv;
 use crate::ack_filter::AckFilterMode;
+use crate::aqm::cobalt::Grace;
 use crate::config_error::ConfigError;
 
 /// Which senders or receivers CAKE shares the rate between.
@@ -42,13 +43,16 @@ pub struct CakeConfig {
     pub isolation: Isolation,
     /// Round-trip time that Cobalt is tuned for (100 ms).
     pub rtt: Duration,
+    /// Time from the first packet above target to the first signal of a flow queue.
+    pub grace: Grace,
     /// Link-layer overhead. The `tc-cake` keywords `docsis` and `ethernet` are [`Overhead::Docsis`] and
     /// [`Overhead::Ethernet`]. `pppoe-llcsnap` is [`Overhead::Atm`] with 40 bytes, `pppoe-ptm` is [`Overhead::Ptm`]
     /// with 30; `tc-cake(8)` has the numbers of the other keywords.
     pub overhead: Overhead,
     /// Which redundant ACKs are dropped.
     pub ack_filter: AckFilterMode,
-    /// Limit of the queue in bytes of IP packets. `None` is four `rtt` at `bandwidth`, at least 4 MiB.
+    /// Limit of the queue in bytes of IP packets. `None` is four `rtt` at `bandwidth`, at least 4 MiB and at most 10,240
+    /// full frames, 15.5 MB (`cake_reconfigure`).
     pub memory: Option<ByteCount>,
 }
 
@@ -59,6 +63,7 @@ impl Default for CakeConfig {
             diffserv: Diffserv::Three,
             isolation: Isolation::Triple,
             rtt: Duration::from_millis(100),
+            grace: Grace::Linux,
             overhead: Overhead::None,
             ack_filter: AckFilterMode::Off,
             memory: None,
@@ -94,7 +99,7 @@ impl CakeConfig {
     pub(super) fn resolved_limit(&self) -> ByteCount {
         let four_intervals =
             self.bandwidth.map_or(u64::MAX, |rate| rate.bytes_in(self.rtt.saturating_mul(4)).bytes());
-        self.memory.unwrap_or(ByteCount(four_intervals.max(4 << 20)))
+        self.memory.unwrap_or(ByteCount(four_intervals.max(4 << 20).min(10_240 * FRAME.bytes())))
     }
 
     /// Time to send a full frame at the rate of a tin; zero without a shaper.

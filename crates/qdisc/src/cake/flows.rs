@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use gamelane_core::{IpLen, Overhead, PacketMeta, Stream};
 
 use super::config::Isolation;
-use crate::fq::{FlowSelector, Selected};
+use crate::fq::FlowSelector;
 
 /// Number of flow queues in a tin, and number of host entries for each end.
 pub(super) const QUEUES: u32 = 1024;
@@ -113,23 +113,23 @@ fn ways(hash: u32) -> impl Iterator<Item = u32> + Clone {
 }
 
 impl FlowSelector for CakeFlows {
-    fn select(&mut self, packet: &PacketMeta, is_idle: impl Fn(u32) -> bool) -> Selected {
+    fn select(&mut self, packet: &PacketMeta, is_idle: impl Fn(u32) -> bool) -> u32 {
         let tag = self.salted(packet.flow_hash);
         let direct = tag % QUEUES;
         if self.flows[direct as usize].tag == tag && !is_idle(direct) {
-            return Selected { index: direct, claimed: false };
+            return direct;
         }
         let flows = &self.flows;
         if let Some(index) = ways(tag).find(|&way| flows[way as usize].tag == tag) {
             if is_idle(index) {
                 self.settle(index, packet);
             }
-            return Selected { index, claimed: false };
+            return index;
         }
         if let Some(index) = ways(tag).find(|&way| is_idle(way)) {
             self.flows[index as usize].tag = tag;
             self.settle(index, packet);
-            return Selected { index, claimed: true };
+            return index;
         }
         // All eight ways are in use: share the one that the hash selects. It now counts for the hosts of this packet.
         let load = self.flows[direct as usize].load;
@@ -137,7 +137,7 @@ impl FlowSelector for CakeFlows {
         self.flows[direct as usize].tag = tag;
         self.settle(direct, packet);
         self.become_load(direct, load);
-        Selected { index: direct, claimed: false }
+        direct
     }
 
     fn joined(&mut self, index: u32) {

@@ -3,7 +3,8 @@
 //! link-layer overhead.
 //!
 //! Left out: ingress mode, autorate, wash, NAT lookup, splitting of GSO packets, diffserv8, and the modes that share
-//! between hosts only. Linux's failsafe clock is replaced by a limit on how far a late driver may catch up.
+//! between hosts only. A late driver may catch up 0.5 ms; in Linux it catches up in full while packets wait. Linux's
+//! failsafe clock decides in ingress mode only.
 
 pub mod config;
 pub mod diffserv;
@@ -19,6 +20,7 @@ use crate::facts::{Isolates, QueueDescriptor, QueueFacts, Tc};
 use crate::shaper::Pacer;
 use tin::Tin;
 
+pub use crate::aqm::cobalt::Grace;
 pub use config::{CakeConfig, Isolation};
 pub use diffserv::Diffserv;
 
@@ -28,7 +30,7 @@ pub const CAKE: QueueDescriptor = QueueDescriptor {
     label: "CAKE",
     about: "CAKE: tins by DSCP, fair shares for hosts and flows, the COBALT AQM, and a shaper if `bandwidth` \
             is given.",
-    keys: &["acks", "bandwidth", "tins", "isolation", "rtt", "overhead"],
+    keys: &["acks", "bandwidth", "tins", "isolation", "rtt", "grace", "overhead"],
     page: "cake",
     facts: QueueFacts {
         isolates: Isolates::Flows,
@@ -66,7 +68,8 @@ impl<B> Cake<B> {
         }
     }
 
-    /// Returns the index of the tin to serve. At least one tin must have packets.
+    /// Returns the index of the tin to serve. At least one tin must have packets. As in `cake_dequeue` a tin counts while
+    /// a flow queue takes part in its rounds, even an empty one. So that queue leaves before other tins send.
     fn choose(&mut self, now: Instant) -> usize {
         if self.pacer.is_some() {
             return self.by_schedule(now);
@@ -74,7 +77,7 @@ impl<B> Cake<B> {
         // Without a shaper: deficit round robin by the weights of the tins.
         loop {
             let tin = &mut self.tins[self.turn];
-            if !tin.backlog().is_empty() && tin.deficit >= 0 {
+            if tin.queues.has_rounds() && tin.deficit >= 0 {
                 return self.turn;
             }
             if tin.deficit <= 0 {
@@ -87,9 +90,9 @@ impl<B> Cake<B> {
     /// Returns the tin of highest precedence that is within its threshold. If there is none, returns the tin that will
     /// be within its threshold first. So a tin above its threshold still gets unused capacity.
     fn by_schedule(&self, now: Instant) -> usize {
-        let waiting = self.tins.iter().enumerate().filter(|(_, tin)| !tin.backlog().is_empty());
+        let serving = self.tins.iter().enumerate().filter(|(_, tin)| tin.queues.has_rounds());
         let (mut best, mut soonest) = (0, Instant::MAX);
-        for (index, tin) in waiting {
+        for (index, tin) in serving {
             if tin.next <= now || tin.next <= soonest {
                 (best, soonest) = (index, tin.next.max(now));
             }
@@ -133,9 +136,14 @@ impl<B> QueueDiscipline<B> for Cake<B> {
         if self.pacer.is_some_and(|pacer| now < pacer.next()) {
             return None;
         }
+        let mut first = true;
         while !self.backlog.is_empty() {
             let index = self.choose(now);
             let tin = &mut self.tins[index];
+            if first {
+                tin.queues.visit_decaying(now);
+                first = false;
+            }
             let packet = tin.queues.dequeue(now, out);
             if let Some(packet) = &packet {
                 tin.sent(self.overhead.wire_len(packet.meta.len), now);

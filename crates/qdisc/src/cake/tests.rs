@@ -157,6 +157,74 @@ fn an_overflow_takes_from_the_longest_queue_of_all_tins() {
 }
 
 #[test]
+fn an_idle_flow_forgets_while_others_send() {
+    // Bodies of the packets of flow 1 that are dropped. `others` packets of flow 2 leave while flow 1 is idle.
+    let dropped = |others: u64| {
+        let mut queue = cake(CakeConfig { bandwidth: mbit(100), ..CakeConfig::default() });
+        let mut ledger = Ledger::default();
+        let ms = Instant::from_millis;
+        let enqueue = |queue: &mut Cake<u64>, ledger: &mut Ledger, flow, bodies, at| {
+            for body in bodies {
+                queue.enqueue(from(flow, [flow, 9], 1500, 0, body), ms(at), ledger);
+            }
+        };
+        // Late packets of a fresh queue: 0 passes, 1 is dropped, 2 and 3 pass. count is 2 and drop_next 1090.7 ms.
+        enqueue(&mut queue, &mut ledger, 1, 0..4, 1_000);
+        for at in 1_020..1_023 {
+            assert!(queue.dequeue(ms(at), &mut ledger).is_some());
+        }
+        // Each dequeue visits one decaying queue. Three visits take the count to 0 and the queue to rest.
+        for other in 0..others {
+            enqueue(&mut queue, &mut ledger, 2, 100..101, 2_000 + 50 * other);
+            assert!(queue.dequeue(ms(2_000 + 50 * other), &mut ledger).is_some());
+        }
+        enqueue(&mut queue, &mut ledger, 1, 10..13, 9_000);
+        for at in 9_020..9_022 {
+            queue.dequeue(ms(at), &mut ledger);
+        }
+        ledger.dropped.iter().map(|drop| drop.0).collect::<Vec<_>>()
+    };
+    // `cake_dequeue` returns at once while no packet waits, so nothing is forgotten. 10 is overdue, and so is 11: the
+    // drop put drop_next only to 1148.4 ms. 12 is the last packet and stays.
+    assert_eq!(dropped(0), [1, 10, 11]);
+    // Forgotten: 10 is the first one above target.
+    assert_eq!(dropped(20), [1, 11]);
+}
+
+#[test]
+fn an_emptied_flow_leaves_its_tin_before_others_send() {
+    let mut queue = cake(CakeConfig { bandwidth: mbit(1), ..CakeConfig::default() });
+    let mut ledger = Ledger::default();
+    let mut now = Instant::from_secs(1);
+    let send = |queue: &mut Cake<u64>, ledger: &mut Ledger, now: &mut Instant| {
+        *now = (*now).max(queue.ready_at().unwrap());
+        queue.dequeue(*now, ledger).unwrap().body
+    };
+    queue.enqueue(from(1, [1, 9], 200, 46, 0), now, &mut ledger);
+    queue.enqueue(from(2, [2, 9], 1500, 0, 10), now, &mut ledger);
+    queue.enqueue(from(2, [2, 9], 1500, 0, 11), now, &mut ledger);
+    let order: Vec<_> = (0..3).map(|_| send(&mut queue, &mut ledger, &mut now)).collect();
+    assert_eq!(order, [0, 10, 11]);
+    // At the last dequeue the voice tin was within its threshold again, and `sparse_flow_count` was 1. So flow 1 left,
+    // and begins with a whole quantum of 300 B: two packets before the new flow 3.
+    for (flow, body) in [(1, 1), (3, 30), (1, 2)] {
+        queue.enqueue(from(flow, [flow, 9], 200, 46, body), now, &mut ledger);
+    }
+    let order: Vec<_> = (0..3).map(|_| send(&mut queue, &mut ledger, &mut now)).collect();
+    assert_eq!(order, [1, 2, 30]);
+}
+
+#[test]
+fn the_memory_is_four_intervals_within_bounds() {
+    // `cake_reconfigure`: at least 4 MiB, at most sch->limit (10240) * psched_mtu (1514).
+    let limit = |bandwidth| CakeConfig { bandwidth, ..CakeConfig::default() }.resolved_limit().bytes();
+    assert_eq!(
+        [mbit(1), mbit(200), mbit(1_000), None].map(limit),
+        [4 << 20, 10_000_000, 15_503_360, 15_503_360]
+    );
+}
+
+#[test]
 fn acks_are_filtered_in_their_flow() {
     let config =
         CakeConfig { bandwidth: mbit(1), ack_filter: AckFilterMode::Aggressive, ..CakeConfig::default() };

@@ -37,11 +37,11 @@ impl<B> Tin<B> {
             overload: Overload::TailDrop,
             requeue_empty_new: Requeue::Never,
             zero_deficit_waits: true,
-            reset_on_reactivation: true,
+            reset_on_reactivation: false,
             law_sees_total: false,
             ack_filter: config.ack_filter,
         };
-        let law = CobaltParameters::for_rate(config.rtt, CakeConfig::frame_time(rate));
+        let law = CobaltParameters::for_rate(config.rtt, CakeConfig::frame_time(rate), config.grace);
         let salt = seed.stream(&format!("{path}/salt")).bits();
         let dither = seed.stream(&format!("{path}/dither"));
         let selector = CakeFlows::new(config.isolation, config.overhead, salt, dither);

@@ -1,7 +1,7 @@
 //! A queue of `[gateway]` to its configuration.
 
 use gamelane_core::{Bitrate, Catalogued, Direction, Overhead};
-use gamelane_qdisc::cake::{CakeConfig, config, diffserv};
+use gamelane_qdisc::cake::{self, CakeConfig, config, diffserv};
 use gamelane_qdisc::dualpi2::config::{L4sMarking, Scheduler};
 use gamelane_qdisc::{
     AckFilterMode, Discipline, DisciplineConfig, DualPi2Config, Isolates, Limit, ParameterSet, QueueConfig,
@@ -11,7 +11,7 @@ use super::classes::Classes;
 use super::{Place, check_readers, classful, link};
 use crate::text::each_way::EachWay;
 use crate::text::error::{Fault, ScenarioError};
-use crate::text::keys::queue::{Acks, Isolation, Parameters, Queue, Tins};
+use crate::text::keys::queue::{Acks, Grace, Isolation, Parameters, Queue, Tins};
 use crate::text::switch::Switch;
 use crate::text::units::Percent;
 
@@ -48,7 +48,7 @@ pub(super) fn classless(
     match queue.queue.0 {
         Discipline::Cake => {
             check_keys(queue, place)?;
-            cake(queue, below, place).map(DisciplineConfig::Cake)
+            cake_config(queue, below, place).map(DisciplineConfig::Cake)
         }
         Discipline::DualPi2 => {
             check_keys(queue, place)?;
@@ -88,7 +88,7 @@ fn leaf(queue: &Queue, place: &Place<'_>) -> Result<QueueConfig, ScenarioError> 
     })
 }
 
-fn cake(queue: &Queue, below: &Below, place: &Place<'_>) -> Result<CakeConfig, ScenarioError> {
+fn cake_config(queue: &Queue, below: &Below, place: &Place<'_>) -> Result<CakeConfig, ScenarioError> {
     let plain = CakeConfig::default();
     let memory = match queue.limit.map(|limit| limit.0) {
         Some(Limit::Packets(_)) => {
@@ -129,6 +129,10 @@ fn cake(queue: &Queue, below: &Below, place: &Place<'_>) -> Result<CakeConfig, S
             Some(Isolation::Triple) | None => config::Isolation::Triple,
         },
         rtt: queue.rtt.map_or(plain.rtt, |rtt| rtt.0),
+        grace: match queue.grace {
+            Some(Grace::Interval) => cake::Grace::Interval,
+            Some(Grace::Linux) | None => cake::Grace::Linux,
+        },
         overhead: overhead(queue, below, place)?,
         ack_filter,
         memory,

@@ -64,6 +64,10 @@ pub struct Queue {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "100ms"))]
     pub rtt: Option<Span>,
+    /// CAKE: time from the first packet of a flow that waited too long to the first drop or mark.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "linux"))]
+    pub grace: Option<Grace>,
     /// CAKE and HTB: framing that the shaper counts in addition to IP packets. Default: the framing of the link behind
     /// it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,6 +118,7 @@ impl Default for Queue {
             tins: None,
             isolation: None,
             rtt: None,
+            grace: None,
             overhead: None,
             coupling: None,
             alpha: None,
@@ -167,6 +172,17 @@ words! {
 }
 
 words! {
+    /// Time from the first packet of a flow that waited too long to CAKE's first drop or mark.
+    Grace "grace" {
+        /// As in Linux 6.12: none in a queue without earlier drops or marks, or without packets for an interval. Else an
+        /// interval.
+        Linux = "linux",
+        /// Always an interval: `rtt`, and more on slow links.
+        Interval = "interval",
+    }
+}
+
+words! {
     /// Implementation whose parameters apply.
     Parameters "parameter set" {
         /// RFC 8289, RFC 8033 and RFC 8290.
@@ -207,6 +223,7 @@ selective! {
         tins,
         isolation,
         rtt,
+        grace,
         overhead,
         coupling,
         alpha,
