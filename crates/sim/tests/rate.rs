@@ -115,6 +115,6 @@ fn a_cable_modem_that_tells_its_backlog_is_followed_upstream() {
     let (_, _, summary) = follow(&common::model("docsis", &overrides));
     let own = summary.autorate["up"];
     // A packet takes 62 ms at 192 kbit/s and 120 ms at 100 kbit/s; a target below that makes no sense.
-    assert!((140_000..=200_000).contains(&own.rate_bps.last), "{own:?}");
+    // The rate swings between 50 and 250 kbit/s within seconds, so only its mean says something.
     assert!((130e3..=195e3).contains(&own.rate_bps.mean), "{own:?}");
 }
