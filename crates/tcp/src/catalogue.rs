@@ -32,6 +32,7 @@ catalogue! {
         Rfc6298: timer::RFC_6298,
         Linux: timer::LINUX,
         Linux26: timer::LINUX_2_6,
+        FreeBsd10: timer::FREEBSD_10,
         Modified: timer::MODIFIED,
         Fixed: timer::FIXED,
     }
@@ -41,6 +42,7 @@ catalogue! {
     /// A whole row of mechanisms, as hosts have them.
     Stack as "Stack", "TCP stack", TcpFacts {
         Linux: stack::LINUX,
+        FreeBsd10: stack::FREEBSD_10,
         Rfc: stack::RFC,
     }
 }

@@ -2,10 +2,11 @@
 //! 5681 section 4.2). It also sets the offered window (RFC 9293 section 3.8.6.2.2, RFC 7323 section 2), the SACK blocks
 //! and the ECN echo. DSACK (RFC 2883) is optional. The application reads at once, so only data above a hole takes
 //! buffer space. PAWS is left out, because offsets do not wrap. Linux's rules are in files of their own: `delay`,
-//! `autotune`.
+//! `autotune`. So is FreeBSD's window: `steps`.
 
 mod autotune;
 mod delay;
+mod steps;
 
 use crate::config::{DelayedAck, ReceiveWindow, TcpConfig, TcpTuning};
 use crate::observe::TcpCounters;
@@ -15,6 +16,7 @@ use autotune::Autotune;
 use delay::{AckTime, AdaptiveDelay};
 use gamelane_core::time::earliest;
 use gamelane_core::{ByteCount, Duration, Instant};
+use steps::Steps;
 
 /// The receiving half of an endpoint. See the module.
 #[derive(Clone, Debug)]
@@ -25,6 +27,7 @@ pub(crate) struct Receiver {
     edge: u64,
     buffer: ReceiveWindow,
     autotune: Option<Autotune>,
+    steps: Option<Steps>,
     /// Shift (window scale) of the windows that this end offers.
     shift: u8,
     mss: u64,
@@ -101,6 +104,7 @@ impl Receiver {
             edge: 0,
             buffer: config.receive_window,
             autotune: None,
+            steps: None,
             shift: 0,
             mss: 1,
             held: Reassembly::default(),
@@ -137,6 +141,10 @@ impl Receiver {
         self.reports_sack = reports_sack;
         self.autotune = match (self.buffer, &self.delay) {
             (ReceiveWindow::Auto(largest), _) => Some(Autotune::adapting(mss, largest.bytes(), now)),
+            (ReceiveWindow::Steps(largest), _) => {
+                self.steps = Some(Steps::new(mss, largest.bytes()));
+                None
+            }
             (ReceiveWindow::Fixed(size), Delay::Adaptive(_)) => Some(Autotune::fixed(mss, size.bytes(), now)),
             (ReceiveWindow::Fixed(_), _) => None,
         };
@@ -147,7 +155,7 @@ impl Receiver {
     pub(crate) fn unscaled_window(&self) -> u16 {
         let window = match self.buffer {
             ReceiveWindow::Fixed(size) => size.bytes(),
-            ReceiveWindow::Auto(_) => u64::from(u16::MAX),
+            ReceiveWindow::Auto(_) | ReceiveWindow::Steps(_) => u64::from(u16::MAX),
         };
         window.min(u64::from(u16::MAX)) as u16
     }
@@ -230,6 +238,9 @@ impl Receiver {
         let in_order = segment.seq == self.next && end <= self.edge && self.held.is_empty();
         if in_order && !segment.flags.fin() && self.fin == PeerFin::Awaited {
             self.next = end;
+            if let Some(steps) = &mut self.steps {
+                steps.on_in_order(u64::from(segment.len), times.echo, now);
+            }
             self.acknowledge_in_order(times, now);
             return ByteCount(u64::from(segment.len));
         }
@@ -245,6 +256,9 @@ impl Receiver {
         counters: &mut TcpCounters,
         now: Instant,
     ) -> ByteCount {
+        if let Some(steps) = &mut self.steps {
+            steps.on_irregular();
+        }
         let before = self.next;
         let start = segment.seq.max(self.next);
         let end_in_window = end.min(self.edge).min(self.last_data());
@@ -351,6 +365,9 @@ impl Receiver {
             let news = self.next > self.acked || self.ack_now || self.duplicates_owed > 0;
             delay.on_sent(segment.len > 0, news, now);
         }
+        if let Some(steps) = &mut self.steps {
+            steps.on_sent(now);
+        }
         self.acked = self.next;
         self.ack_now = false;
         self.deadline = None;
@@ -380,9 +397,10 @@ impl Receiver {
 
     /// Returns the window field: the free buffer in scaled units. The right edge does not move left.
     fn window_field(&mut self) -> u16 {
-        let free = match &self.autotune {
-            Some(autotune) => autotune.window(),
-            None => self.buffer.limit().bytes(),
+        let free = match (&self.autotune, &self.steps) {
+            (Some(autotune), _) => autotune.window(),
+            (None, Some(steps)) => steps.buffer(),
+            (None, None) => self.buffer.limit().bytes(),
         };
         let free = free.saturating_sub(self.held.bytes());
         let window = (self.next + free).max(self.edge) - self.next;

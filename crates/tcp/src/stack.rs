@@ -17,6 +17,16 @@ pub const LINUX: TcpDescriptor = TcpDescriptor {
     facts: TcpFacts { linux: Some(&[]) },
 };
 
+/// FreeBSD 10 in the catalogue.
+pub const FREEBSD_10: TcpDescriptor = TcpDescriptor {
+    word: "freebsd-10",
+    label: "FreeBSD 10",
+    about: "FreeBSD 10: NewReno that doubles in slow start, SACK, ACKs delayed by 100 ms, a receive buffer that grows in steps of 16 KiB.",
+    keys: &[],
+    page: "tcp",
+    facts: TcpFacts { linux: None },
+};
+
 /// The RFCs in the catalogue.
 pub const RFC: TcpDescriptor = TcpDescriptor {
     word: "rfc",
@@ -29,6 +39,8 @@ pub const RFC: TcpDescriptor = TcpDescriptor {
 
 /// Largest receive buffer of Linux (`tcp_rmem[2]`).
 const LINUX_BUFFER: ByteCount = ByteCount(6 << 20);
+/// Largest receive buffer of FreeBSD 10: `recvbuf_max` is 2 MiB, but `sbreserve_locked` refuses more than this.
+const FREEBSD_BUFFER: ByteCount = ByteCount(1_864_135);
 
 impl crate::catalogue::Stack {
     /// The word of the row of a scenario that names none.
@@ -44,7 +56,7 @@ impl crate::catalogue::Stack {
                 timer: TimerKind::Linux,
                 nagle: Nagle::Small,
                 delayed_ack: DelayedAck::Adaptive,
-                receive_window: ReceiveWindow::Auto(LINUX_BUFFER),
+                receive_window: linux_window(),
                 tuning: TcpTuning {
                     duplicate_sack: true,
                     forward_rto: true,
@@ -58,14 +70,27 @@ impl crate::catalogue::Stack {
                 },
                 ..rfc
             },
+            Self::FreeBsd10 => TcpConfig {
+                timer: TimerKind::FreeBsd10,
+                delayed_ack: DelayedAck::After(Duration::from_millis(100)),
+                quick_acks: 0,
+                receive_window: freebsd_window(),
+                tuning: TcpTuning { slow_start: SlowStart::Rfc3465, ..TcpTuning::default() },
+                ..rfc
+            },
             Self::Rfc => TcpConfig { delayed_ack: DelayedAck::After(Duration::from_millis(200)), ..rfc },
         }
     }
 }
 
-/// The largest receive buffer of an automatic window.
-pub const fn automatic_window() -> ReceiveWindow {
+/// Linux's automatic window.
+pub const fn linux_window() -> ReceiveWindow {
     ReceiveWindow::Auto(LINUX_BUFFER)
+}
+
+/// FreeBSD's automatic window.
+pub const fn freebsd_window() -> ReceiveWindow {
+    ReceiveWindow::Steps(FREEBSD_BUFFER)
 }
 
 #[cfg(test)]

@@ -50,6 +50,10 @@ impl Window {
                 self.cwnd += acked.min(self.mss);
                 0
             }
+            SlowStart::Rfc3465 => {
+                self.cwnd += acked.min(2 * self.mss);
+                0
+            }
             SlowStart::Linux => {
                 let before = self.cwnd;
                 self.cwnd = self.ssthresh.min(self.cwnd + acked);

@@ -3,6 +3,7 @@
 
 use super::spurious::ForwardProbe;
 use super::{Sender, Timer};
+use crate::config::SlowStart;
 use crate::congestion::{AckSample, CongestionControl};
 use crate::observe::TcpCounters;
 use crate::recovery::{LossRecovery, Phase, Recovery, Verdict};
@@ -64,7 +65,10 @@ impl Sender {
             rtt,
             in_flight,
             may_grow: false,
-            slow_start: self.tuning.slow_start,
+            slow_start: match self.tuning.slow_start {
+                SlowStart::Rfc3465 if self.recovery.phase() == Phase::Loss => SlowStart::Rfc5681,
+                rule => rule,
+            },
         };
         self.react(ack, segment.flags.ece(), counters, now);
         self.continue_reduction(&ack, delivered, lost);

@@ -7,11 +7,11 @@ use crate::config::MAX_RTO;
 use crate::facts::{TcpDescriptor, TcpFacts};
 use gamelane_core::Duration;
 
-/// Linux 6.1 in the catalogue.
+/// Linux 6 in the catalogue.
 pub const LINUX: TcpDescriptor = TcpDescriptor {
     word: "linux-6",
-    label: "Linux 6.1",
-    about: "Timer of Linux 6.1: the timeout is at least 200 ms above the round trip time.",
+    label: "Linux 6",
+    about: "Timer of Linux 6: the timeout is at least 200 ms above the round trip time. A client repeats its SYN after 1, 2, 3, 4 and 5 s.",
     keys: &[],
     page: "tcp",
     facts: TcpFacts { linux: Some(&[]) },

@@ -3,11 +3,13 @@
 //! samples.
 
 mod fixed;
+mod freebsd;
 mod linux;
 mod modified;
 mod rfc6298;
 
 pub use fixed::{FIXED, Fixed};
+pub use freebsd::{FREEBSD_10, FreeBsd};
 pub use linux::{LINUX, LINUX_2_6, Linux};
 pub use modified::{MODIFIED, Modified};
 pub use rfc6298::{RFC_6298, Rfc6298};
@@ -31,6 +33,10 @@ pub trait RtoEstimator {
     fn srtt(&self) -> Duration;
     /// Timeout without back-off; valid after the first sample.
     fn rto(&self) -> Duration;
+    /// Timeout after an expiry of `rto` (RFC 6298 section 5.5).
+    fn backed_off(&self, rto: Duration) -> Duration {
+        rto.saturating_mul(2).min(MAX_RTO)
+    }
     /// Timeout without back-off that applies while `in_flight` segments are in flight; `None` if the normal timeout
     /// applies.
     fn steady_rto(&self, _in_flight: usize) -> Option<Duration> {
@@ -42,6 +48,7 @@ pub trait RtoEstimator {
 enum Estimator {
     Rfc6298(Rfc6298),
     Linux(Linux),
+    FreeBsd(FreeBsd),
     Modified(Modified),
     Fixed(Fixed),
 }
@@ -51,6 +58,7 @@ macro_rules! dispatch {
         match $self {
             Estimator::Rfc6298($estimator) => $call,
             Estimator::Linux($estimator) => $call,
+            Estimator::FreeBsd($estimator) => $call,
             Estimator::Modified($estimator) => $call,
             Estimator::Fixed($estimator) => $call,
         }
@@ -68,6 +76,10 @@ impl RtoEstimator for Estimator {
 
     fn rto(&self) -> Duration {
         dispatch!(self, estimator => estimator.rto())
+    }
+
+    fn backed_off(&self, rto: Duration) -> Duration {
+        dispatch!(self, estimator => estimator.backed_off(rto))
     }
 
     fn steady_rto(&self, in_flight: usize) -> Option<Duration> {
@@ -91,6 +103,7 @@ impl RetransmissionTimeout {
             TimerKind::Rfc6298 => (Estimator::Rfc6298(Rfc6298::default()), INITIAL_RTO),
             TimerKind::Linux => (Estimator::Linux(Linux::default()), INITIAL_RTO),
             TimerKind::Linux26 => (Estimator::Linux(Linux::default()), OLD_INITIAL_RTO),
+            TimerKind::FreeBsd10 => (Estimator::FreeBsd(FreeBsd::default()), OLD_INITIAL_RTO),
             TimerKind::Modified(rule) => (Estimator::Modified(Modified::new(rule)), OLD_INITIAL_RTO),
             TimerKind::Fixed(timeout) => (Estimator::Fixed(Fixed::new(timeout)), INITIAL_RTO),
         };
@@ -106,7 +119,7 @@ impl RetransmissionTimeout {
 
     /// Doubles the timeout after an expiry (RFC 6298 section 5.5).
     pub fn back_off(&mut self) {
-        self.rto = self.rto.saturating_mul(2).min(MAX_RTO);
+        self.rto = self.estimator.backed_off(self.rto);
     }
 
     /// Removes all back-off, for linear timeouts.

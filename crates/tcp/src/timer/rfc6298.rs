@@ -30,7 +30,7 @@ pub struct Rfc6298 {
 
 impl Rfc6298 {
     /// SRTT + max(G, 4 RTTVAR), without minimum and maximum.
-    fn unbounded(&self) -> Duration {
+    pub(super) fn unbounded(&self) -> Duration {
         self.estimate.map_or(MIN_RTO, |(srtt, rttvar)| srtt + GRANULARITY.max(rttvar * 4))
     }
 }

@@ -24,6 +24,7 @@ pub fn timer() -> impl Strategy<Value = TimerKind> {
         Timer::Rfc6298 => TimerKind::Rfc6298,
         Timer::Linux => TimerKind::Linux,
         Timer::Linux26 => TimerKind::Linux26,
+        Timer::FreeBsd10 => TimerKind::FreeBsd10,
         Timer::Modified => TimerKind::Modified(ModifiedRto::default()),
         Timer::Fixed => TimerKind::Fixed(Duration::from_millis(millis)),
     })
@@ -64,6 +65,7 @@ fn receive_window() -> impl Strategy<Value = ReceiveWindow> {
     prop_oneof![
         (500u64..400_000).prop_map(|size| ReceiveWindow::Fixed(ByteCount(size))),
         (100_000u64..10_000_000).prop_map(|size| ReceiveWindow::Auto(ByteCount(size))),
+        (100_000u64..10_000_000).prop_map(|size| ReceiveWindow::Steps(ByteCount(size))),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! `[tcp]` and `flow.tcp` to an endpoint configuration: the flow's keys over the scenario's keys over the defaults.
 
 use gamelane_core::{ByteCount, Catalogued, IpLen};
-use gamelane_tcp::stack::automatic_window;
+use gamelane_tcp::stack::{freebsd_window, linux_window};
 use gamelane_tcp::timer::INITIAL_RTO;
 use gamelane_tcp::{
     Bundling, CongestionKind, DelayedAck, InitialWindow, ModifiedRto, Nagle, Piggyback, ReceiveWindow,
@@ -127,7 +127,8 @@ pub(super) fn endpoint(tcp: &Tcp, mtu: u32) -> TcpConfig {
         }),
         quick_acks: tcp.quick_acks.unwrap_or(base.quick_acks),
         receive_window: tcp.receive_window.map_or(base.receive_window, |window| match window {
-            tcp::ReceiveWindow::Auto => automatic_window(),
+            tcp::ReceiveWindow::Auto => linux_window(),
+            tcp::ReceiveWindow::FreeBsd => freebsd_window(),
             tcp::ReceiveWindow::Fixed(size) => ReceiveWindow::Fixed(size.0),
         }),
         ecn: tcp.ecn.unwrap_or(base.ecn),
@@ -167,6 +168,7 @@ fn tuning(base: TcpTuning, tcp: &Tcp) -> TcpTuning {
         }),
         slow_start: tcp.slow_start.map_or(base.slow_start, |what| match what {
             tcp::SlowStart::Rfc5681 => SlowStart::Rfc5681,
+            tcp::SlowStart::Rfc3465 => SlowStart::Rfc3465,
             tcp::SlowStart::Linux => SlowStart::Linux,
         }),
         bundling: if tcp.rdb == Some(true) { Some(bundling(tcp)) } else { base.bundling },
@@ -194,6 +196,7 @@ const fn timer_of(kind: TimerKind) -> Timer {
         TimerKind::Rfc6298 => Timer::Rfc6298,
         TimerKind::Linux => Timer::Linux,
         TimerKind::Linux26 => Timer::Linux26,
+        TimerKind::FreeBsd10 => Timer::FreeBsd10,
         TimerKind::Modified(_) => Timer::Modified,
         TimerKind::Fixed(_) => Timer::Fixed,
     }
@@ -204,6 +207,7 @@ fn timer(timer: Timer, tcp: &Tcp) -> TimerKind {
         Timer::Rfc6298 => TimerKind::Rfc6298,
         Timer::Linux => TimerKind::Linux,
         Timer::Linux26 => TimerKind::Linux26,
+        Timer::FreeBsd10 => TimerKind::FreeBsd10,
         Timer::Modified => {
             let base = ModifiedRto::default();
             TimerKind::Modified(ModifiedRto {

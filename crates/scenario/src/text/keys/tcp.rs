@@ -69,7 +69,7 @@ pub struct Tcp {
     #[schemars(extend("x-default" = "linux"))]
     pub slow_start: Option<SlowStart>,
     /// Receive buffer, which limits the bytes in flight. Up to `1GiB`. `"auto"` grows with the data, as in Linux: from
-    /// 64 KiB up to a buffer of 6 MiB.
+    /// 64 KiB up to a buffer of 6 MiB. `"freebsd"`: from 64 KiB in steps of 16 KiB, as in FreeBSD 10.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "auto"))]
     pub receive_window: Option<ReceiveWindow>,
@@ -235,6 +235,8 @@ words! {
     SlowStart "growth in slow start" {
         /// At most one segment (RFC 5681). With delayed ACKs the window grows by half each round trip.
         Rfc5681 = "rfc5681",
+        /// At most two segments (RFC 3465 with L = 2, FreeBSD). The window doubles each round trip.
+        Rfc3465 = "rfc3465",
         /// All that it acknowledges. The window doubles each round trip.
         Linux = "linux",
     }
@@ -298,6 +300,8 @@ pub enum DelayedAck {
 pub enum ReceiveWindow {
     /// Linux's automatic one.
     Auto,
+    /// FreeBSD's, which grows in steps.
+    FreeBsd,
     /// A buffer of this size.
     Fixed(Size),
 }
@@ -381,17 +385,18 @@ impl JsonSchema for DelayedAck {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [generator.subschema_for::<Time>(), { "enum": ["off", "linux"] }] })
+        json_schema!({ "anyOf": [generator.subschema_for::<Time>(), { "const": "off" }, { "const": "linux" }] })
     }
 }
 
 impl FromStr for ReceiveWindow {
     type Err = Fault;
     fn from_str(text: &str) -> Result<Self, Fault> {
-        if text == "auto" {
-            return Ok(Self::Auto);
+        match text {
+            "auto" => Ok(Self::Auto),
+            "freebsd" => Ok(Self::FreeBsd),
+            size => size.parse().map(Self::Fixed),
         }
-        text.parse().map(Self::Fixed)
     }
 }
 
@@ -399,12 +404,13 @@ impl fmt::Display for ReceiveWindow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Auto => f.write_str("auto"),
+            Self::FreeBsd => f.write_str("freebsd"),
             Self::Fixed(size) => size.fmt(f),
         }
     }
 }
 
-in_text!(ReceiveWindow, "a size such as \"64KiB\", or \"auto\"");
+in_text!(ReceiveWindow, "a size such as \"64KiB\", or \"auto\" or \"freebsd\"");
 
 impl JsonSchema for ReceiveWindow {
     fn inline_schema() -> bool {
@@ -416,6 +422,6 @@ impl JsonSchema for ReceiveWindow {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [generator.subschema_for::<Size>(), { "const": "auto" }] })
+        json_schema!({ "anyOf": [generator.subschema_for::<Size>(), { "const": "auto" }, { "const": "freebsd" }] })
     }
 }
