@@ -24,6 +24,11 @@ from gamelane.cli.doing import carry_out
     help="sim simulates. lab runs real hosts in network namespaces, in real time (docs/lab.md). sim,lab runs both and "
     "compares them in one report. `gamelane doctor` shows what each needs.",
 )
+@click.option(
+    "--vm",
+    is_flag=True,
+    help="Run lab and kernel in guests, in virtual time: without root, and other load does not matter.",
+)
 @options.json
 @options.output("Write records, report.html and figures/ to this folder.")
 @click.option(

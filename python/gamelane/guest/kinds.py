@@ -1,0 +1,35 @@
+"""The kinds of guests. So far there is one, `uml.UserModeLinux`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+
+class Guest(Protocol):
+    """A kernel that runs as a process, and sees the files of the host."""
+
+    @property
+    def label(self) -> str:
+        """What results say about it: kind and version."""
+
+    @property
+    def congestion_controls(self) -> Sequence[str]:
+        """TCP congestion controls of its kernel, by the kernel's names."""
+
+    @property
+    def queues(self) -> Sequence[str]:
+        """Queue disciplines of its kernel, by the kernel's names."""
+
+    def command(self, script: Path, folder: Path) -> Sequence[str]:
+        """Return the words that boot it. Its first process runs `script`; what it prints comes on standard output.
+
+        Only `folder` may be changed.
+        """
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables of its own process."""
+
+    def script(self, folder: Path, environment: Mapping[str, str], words: Sequence[str]) -> str:
+        """Return the script: makes `folder` writable, runs `words` in it, and switches the guest off."""
