@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
@@ -17,16 +15,14 @@ from tempfile import TemporaryDirectory
 
 from gamelane import library
 from gamelane.errors import LabError
+from gamelane.guest.boot import boot
 from gamelane.guest.case import ERROR, PCAP, Case, read_finished
-from gamelane.guest.inside import AT
 from gamelane.guest.kinds import Guest
 from gamelane.interrupts import on_ctrl_c
 from gamelane.lab.run import planned_for
 from gamelane.lab.topology import Between
 from gamelane.runner import Batch, Finished, Job, flow_names
 
-SILENT_S = 300.0
-"""A guest that reports no progress for this long is ended. Heavy traffic takes seconds of wall time per second."""
 GLANCE_S = 0.05
 PASSED = ("PATH", "PYTHONPATH", "CARGO_TARGET_DIR", "LANG", "RUST_BACKTRACE")
 
@@ -47,7 +43,7 @@ def run_all(
     """Run every job. All jobs are checked before the first guest boots. Ctrl-C keeps the finished runs."""
     path = str(Path(library.find(file)).resolve())
     for job in jobs:
-        planned_for(between, job.scenario, path)
+        planned_for(between, job.scenario, path, guest.congestion_controls)
     variants = list(dict.fromkeys(job.variant for job in jobs))
     flows = list(dict.fromkeys(name for job in jobs for name in flow_names(job.scenario)))
     batch, ended = Batch(), threading.Event()
@@ -93,7 +89,7 @@ def _one(job: Job, case: Case, guest: Guest, ended: threading.Event, pcap: Path 
         script = folder / "init.sh"
         words = [sys.executable, "-m", "gamelane.guest.inside"]
         script.write_text(guest.script(folder, _environment(), words), encoding="utf-8")
-        said = _boot(guest, script, folder, ended, name)
+        said = boot(guest, script, folder, ended, name)
         if said is None:
             return None
         if (folder / ERROR).is_file():
@@ -106,55 +102,6 @@ def _one(job: Job, case: Case, guest: Guest, ended: threading.Event, pcap: Path 
             for capture in (folder / PCAP).iterdir():
                 shutil.copy(capture, pcap / capture.name)
         return Finished(job, found.record, found.frames)
-
-
-def _boot(guest: Guest, script: Path, folder: Path, ended: threading.Event, name: str) -> Sequence[str] | None:
-    """Boot a guest, and wait until it is off. Return its last lines; None if `ended` is set before."""
-    guarded = ["setpriv", "--pdeathsig", "KILL", "--", *guest.command(script, folder)]
-    process = subprocess.Popen(
-        guarded,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        env=guest.environment(),
-        cwd=folder,
-        start_new_session=True,
-    )
-    lines: deque[str] = deque(maxlen=30)
-    heard = [time.monotonic()]
-
-    def listen() -> None:
-        for line in process.stdout or ():
-            heard[0] = time.monotonic()
-            if not line.startswith(AT):
-                lines.append(line.rstrip())
-
-    listener = threading.Thread(target=listen, daemon=True)
-    listener.start()
-    try:
-        while process.poll() is None:
-            if ended.wait(GLANCE_S):
-                return None
-            if time.monotonic() - heard[0] > SILENT_S:
-                raise LabError(
-                    f"{name} reported no progress for {SILENT_S:g} s and was ended\n"
-                    "  hint:    a program that polls the clock without sleeping never ends in virtual time"
-                )
-    finally:
-        _kill(process)
-        listener.join(timeout=1)
-    return lines
-
-
-def _kill(process: subprocess.Popen[str]) -> None:
-    """End a guest and all processes of its programs. They share its process group."""
-    try:
-        os.killpg(process.pid, 9)
-    except ProcessLookupError:
-        pass
-    process.wait()
 
 
 def _environment() -> dict[str, str]:

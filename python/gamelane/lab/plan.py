@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -74,8 +74,11 @@ class Plan:
         return tuple(dict.fromkeys(flow.path for flow in self.flows))
 
 
-def plan(scenario: _native.Scenario, file: str) -> Plan:
-    """Make the plan of a scenario; raise `ScenarioError` if the lab cannot run it."""
+def plan(scenario: _native.Scenario, file: str, controls: Sequence[str] | None = None) -> Plan:
+    """Make the plan of a scenario; raise `ScenarioError` if the lab cannot run it.
+
+    `controls` are the congestion controls of the kernel that will run it; None for this one.
+    """
     toml = scenario.to_toml()
     document = tomllib.loads(toml)
     refuse = Refusal(file)
@@ -106,6 +109,7 @@ def plan(scenario: _native.Scenario, file: str) -> Plan:
             document=document,
             duration_s=scenario.duration_s,
             refuse=refuse,
+            controls=controls,
         )
         for number, (keys, described) in enumerate(zip(enabled, scenario.flows(), strict=True))
     )
@@ -139,7 +143,13 @@ class Refusal:
 
 
 def _flow(
-    keys: Mapping[str, Any], *, number: int, document: Mapping[str, Any], duration_s: float, refuse: Refusal
+    keys: Mapping[str, Any],
+    *,
+    number: int,
+    document: Mapping[str, Any],
+    duration_s: float,
+    refuse: Refusal,
+    controls: Sequence[str] | None,
 ) -> Flow:
     name, app = keys["name"], keys["app"]
     if app not in (*DATAGRAMS, *TRANSFERS):
@@ -159,7 +169,7 @@ def _flow(
         def place(key: str, value: Any, why: str, allowed: str, hint: str) -> NoReturn:
             refuse(f"flow.{name}.tcp.{key}" if key in own else f"tcp.{key}", value, why, allowed, hint)
 
-        tcp = tcp_of(given, mtu=link["mtu"], refuse=place)
+        tcp = tcp_of(given, mtu=link["mtu"], refuse=place, loaded=controls)
     return Flow(
         number=number,
         name=name,

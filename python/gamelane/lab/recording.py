@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from gamelane import _native, quantity
-from gamelane.lab import bulk
 from gamelane.lab.plan import DIRECTIONS, Flow, Plan
 from gamelane.lab.reports import Report
 from gamelane.lab.sampler import ANY, CLIENT, SIDES, Samples
@@ -61,7 +60,7 @@ def fates(plan: Plan, passages: Sequence[Sequence[Passage]], samples: Samples, b
     every.sort(key=lambda entry: entry[1].into_ns)
     for flow, passage in every:
         sent = passage.sent_ns - began_ns
-        if not 0 <= sent < end_ns or not _is_own(flow, passage):
+        if not 0 <= sent < end_ns:
             continue
         reason, lost_at = None, 0
         if passage.arrived_ns == NOWHERE and passage.out_ns < began_ns + end_ns:
@@ -79,13 +78,6 @@ def fates(plan: Plan, passages: Sequence[Sequence[Passage]], samples: Samples, b
             )
         )
     return sorted(found, key=lambda fate: (fate.flow, fate.sent_ns))
-
-
-def _is_own(flow: Flow, passage: Passage) -> bool:
-    """Whether a packet belongs to the connection of the application, not to iperf3's control connection."""
-    if flow.app != "bulk" or passage.tcp is None:
-        return True
-    return passage.tcp[0 if passage.up else 1] == bulk.port(flow)
 
 
 class Reasons:
@@ -194,13 +186,9 @@ def _tcp(recording: _native.Recording, seen: Seen) -> None:
 
 def tcp_samples(seen: Seen) -> Iterator[tuple[int, int, int, int, TcpState]]:
     """Yield time, flow, connection, side and state. Connections are numbered in order of appearance."""
-    flows = {flow.number: flow for flow in seen.plan.flows}
     known: dict[int, list[int]] = defaultdict(list)
     for at, number, side, state in seen.samples.tcp:
-        flow = flows[number]
         port = state.local_port if side == CLIENT else state.remote_port
-        if flow.app == "bulk" and port != bulk.port(flow):
-            continue
         if port not in known[number]:
             known[number].append(port)
         t_ns = at - seen.began_monotonic_ns

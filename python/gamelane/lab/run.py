@@ -34,7 +34,7 @@ from gamelane.lab.windows import set_windows
 from gamelane.records.frames import frames
 from gamelane.records.results import ALONE, RunRecord
 
-TOOLS = {"iperf3": "iperf3", "tcpdump": "tcpdump", "ethtool": "ethtool"}
+TOOLS = {"tcpdump": "tcpdump", "ethtool": "ethtool"}
 """Tools that the lab needs, and their Debian packages."""
 
 
@@ -96,9 +96,11 @@ def check(between: Between) -> None:
         program.find()
 
 
-def planned_for(between: Between, scenario: _native.Scenario, file: str) -> Plan:
+def planned_for(
+    between: Between, scenario: _native.Scenario, file: str, controls: Sequence[str] | None = None
+) -> Plan:
     """Make the plan of a scenario; raise `ScenarioError` if the lab cannot run it."""
-    planned = plan(scenario, file)
+    planned = plan(scenario, file, controls)
     between.refuse(planned, Refusal(file))
     return planned
 

@@ -1,0 +1,101 @@
+"""Boots one guest and waits until it is off. A guest that hangs is ended."""
+
+from __future__ import annotations
+
+import os
+import queue
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from gamelane.errors import LabError
+from gamelane.guest.inside import AT
+from gamelane.guest.kinds import Guest
+
+SILENT_S = 300.0
+"""A guest that reports no progress for this long is ended. Heavy traffic takes seconds of wall time per second."""
+GLANCE_S = 0.05
+KEPT = 30
+"""Last lines of a guest that an error shows."""
+NOISE = ("setup_one_line failed", "Using a channel type")
+"""Lines of User-Mode-Linux about consoles that it does not have."""
+
+
+def boot(guest: Guest, script: Path, folder: Path, ended: threading.Event, name: str) -> Sequence[str] | None:
+    """Boot a guest. Return its last lines; None if `ended` is set before its end. Raise `LabError` if it hangs."""
+    with _running(guest, script, folder) as process:
+        lines: deque[str] = deque(maxlen=KEPT)
+        heard = [time.monotonic()]
+
+        def listen() -> None:
+            for line in process.stdout or ():
+                heard[0] = time.monotonic()
+                if not line.startswith(AT) and not any(noise in line for noise in NOISE):
+                    lines.append(line.rstrip())
+
+        listener = threading.Thread(target=listen, daemon=True)
+        listener.start()
+        while process.poll() is None:
+            if ended.wait(GLANCE_S):
+                return None
+            if time.monotonic() - heard[0] > SILENT_S:
+                raise LabError(
+                    f"{name} reported no progress for {SILENT_S:g} s and was ended\n"
+                    "  hint:    a program that polls the clock without sleeping never ends in virtual time"
+                )
+        listener.join(timeout=1)
+        return lines
+
+
+@contextmanager
+def _running(guest: Guest, script: Path, folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """Start a guest. At the end kill it, and the processes of its programs: they share its process group."""
+    process = subprocess.Popen(
+        ["setpriv", "--pdeathsig", "KILL", "--", *guest.command(script, folder)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env=guest.environment(),
+        cwd=folder,
+        start_new_session=True,
+    )
+    core = _cores.get()
+    try:
+        with suppress(ProcessLookupError, OSError):
+            os.sched_setaffinity(process.pid, {core})
+        yield process
+    finally:
+        _cores.put(core)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, 9)
+        process.wait()
+
+
+class _Cores:
+    """Gives each guest a core. Kernel and programs of a guest wait for each other, so one core is twice as fast."""
+
+    def __init__(self) -> None:
+        self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._all = sorted(os.sched_getaffinity(0))
+        for core in self._all:
+            self._free.put(core)
+
+    def get(self) -> int:
+        """Take a free core, or any if there is none."""
+        try:
+            return self._free.get_nowait()
+        except queue.Empty:
+            return self._all[0]
+
+    def put(self, core: int) -> None:
+        """Give a core back."""
+        self._free.put(core)
+
+
+_cores = _Cores()
