@@ -17,6 +17,7 @@ import pytest
 import gamelane
 from gamelane.errors import LabError, UsageError
 from gamelane.lab import run as lab
+from gamelane.lab.ours import Ours
 from tests.cli.command import GAMELANE
 from tests.conftest import ROOT, Repeat
 from tests.needs import lacking
@@ -92,7 +93,7 @@ tcp = { ecn = true }
 def able() -> None:
     """Skip where the lab cannot run."""
     try:
-        lab.check()
+        lab.check(Ours())
     except (LabError, UsageError) as error:
         lacking(str(error).splitlines()[0])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+
 from gamelane import host
 from gamelane.errors import UsageError, did_you_mean
 from gamelane.experiment import Engine, Experiment
@@ -37,23 +38,23 @@ def real(
     from gamelane.lab import engine  # noqa: PLC0415 - only these engines need it
     from gamelane.lab.betweens import between  # noqa: PLC0415
 
-    what, say_it = between(name, exact=vm), None if quiet else say
+    say_it = None if quiet else say
     if not vm:
+        what = between(name)
 
         def run_all(jobs: Sequence[Job]) -> Batch:
             return engine.run_all(jobs, file=chosen.file, between=what, say=say_it, pcap=pcap)
 
         return Engine(name, run_all, engine.CAVEATS)
 
-    from gamelane.guest import engine as guests  # noqa: PLC0415
+    from gamelane.guest.engine import Guests  # noqa: PLC0415
     from gamelane.guest.uml import UserModeLinux  # noqa: PLC0415
 
     guest = UserModeLinux.find()
     width = host.cores() if threads is None else threads
+    guests = Guests(guest, between(name, exact=True, queues=guest.queues), width)
 
     def run_guests(jobs: Sequence[Job]) -> Batch:
-        return guests.run_all(
-            jobs, file=chosen.file, between=what, guest=guest, threads=width, say=say_it, pcap=pcap
-        )
+        return guests.run_all(jobs, file=chosen.file, say=say_it, pcap=pcap)
 
     return Engine(name, run_guests, (f"Real hosts in virtual time, in a guest: {guest.label}.",))

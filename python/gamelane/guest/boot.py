@@ -25,9 +25,9 @@ NOISE = ("setup_one_line failed", "Using a channel type")
 """Lines of User-Mode-Linux about consoles that it does not have."""
 
 
-def boot(guest: Guest, script: Path, folder: Path, ended: threading.Event, name: str) -> Sequence[str] | None:
+def boot(guest: Guest, folder: Path, ended: threading.Event, *, seed: int, name: str) -> Sequence[str] | None:
     """Boot a guest. Return its last lines; None if `ended` is set before its end. Raise `LabError` if it hangs."""
-    with _running(guest, script, folder) as process:
+    with _running(guest, folder, seed) as process:
         lines: deque[str] = deque(maxlen=KEPT)
         heard = [time.monotonic()]
 
@@ -52,16 +52,16 @@ def boot(guest: Guest, script: Path, folder: Path, ended: threading.Event, name:
 
 
 @contextmanager
-def _running(guest: Guest, script: Path, folder: Path) -> Iterator[subprocess.Popen[str]]:
+def _running(guest: Guest, folder: Path, seed: int) -> Iterator[subprocess.Popen[str]]:
     """Start a guest. At the end kill it, and the processes of its programs: they share its process group."""
     process = subprocess.Popen(
-        ["setpriv", "--pdeathsig", "KILL", "--", *guest.command(script, folder)],
+        ["setpriv", "--pdeathsig", "KILL", "--", *guest.command(folder)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        env=guest.environment(),
+        env=guest.environment(seed),
         cwd=folder,
         start_new_session=True,
     )

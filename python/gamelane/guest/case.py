@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -23,21 +22,18 @@ class Case:
     """What a guest has to run. `file` is the path of the scenario, and `toml` its text with every default."""
 
     engine: str
-    toml: str
     file: str
-    variant: str
-    seed: int
     variants: tuple[str, ...]
     flows: tuple[str, ...]
     pcap: bool
+    toml: str = ""
+    variant: str = ""
+    seed: int = 0
 
-    @classmethod
-    def of(
-        cls, job: Job, *, engine: str, file: str, variants: Sequence[str], flows: Sequence[str], pcap: bool
-    ) -> Case:
-        """Describe a job."""
-        toml = absolute(job.scenario.to_toml(), Path(file).parent)
-        return cls(engine, toml, file, job.variant, job.seed, tuple(variants), tuple(flows), pcap)
+    def of(self, job: Job) -> Case:
+        """Return the same for another job."""
+        toml = absolute(job.scenario.to_toml(), Path(self.file).parent)
+        return replace(self, toml=toml, variant=job.variant, seed=job.seed)
 
     @classmethod
     def read(cls, folder: Path) -> Case:

@@ -30,16 +30,16 @@ def main() -> None:
         if done is not None:
             write_finished(done, folder)
     except (LabError, ScenarioError, UsageError) as error:
-        kind = "usage" if isinstance(error, (ScenarioError, UsageError)) else "lab"
-        (folder / ERROR).write_text(json.dumps({"kind": kind, "said": str(error)}), encoding="utf-8")
+        (folder / ERROR).write_text(json.dumps(str(error)), encoding="utf-8")
 
 
 def _tick() -> None:
     began = time.monotonic()
     while True:
-        print(f"{AT}{time.monotonic() - began:.0f}", flush=True)
+        sys.stdout.write(f"{AT}{time.monotonic() - began:.0f}\n")
+        sys.stdout.flush()
         time.sleep(1)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+SCRIPT = "init.sh"
+
 
 class Guest(Protocol):
     """A kernel that runs as a process, and sees the files of the host."""
@@ -22,14 +24,11 @@ class Guest(Protocol):
     def queues(self) -> Sequence[str]:
         """Queue disciplines of its kernel, by the kernel's names."""
 
-    def command(self, script: Path, folder: Path) -> Sequence[str]:
-        """Return the words that boot it. Its first process runs `script`; what it prints comes on standard output.
+    def command(self, folder: Path) -> Sequence[str]:
+        """Return the words that boot it. Its first process runs `SCRIPT` of `folder`, and prints to standard output."""
 
-        Only `folder` may be changed.
-        """
-
-    def environment(self) -> dict[str, str]:
-        """Return the variables of its own process."""
+    def environment(self, seed: int) -> dict[str, str]:
+        """Return the variables of its own process. Chance in the guest follows `seed`."""
 
     def script(self, folder: Path, environment: Mapping[str, str], words: Sequence[str]) -> str:
         """Return the script: makes `folder` writable, runs `words` in it, and switches the guest off."""

@@ -1,7 +1,7 @@
 """User-Mode-Linux with time travel: a kernel as one process. Time jumps to the next timer, and a CPU takes none.
 
-See `Documentation/virt/uml/user_mode_linux_howto_v2.rst` in Linux, and `time-travel=` there. A loop that polls the clock
-without sleeping never ends in it.
+See `Documentation/virt/uml/user_mode_linux_howto_v2.rst` in Linux, and `time-travel=` there. A loop that polls the
+clock without sleeping hardly moves it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from functools import cached_property
 from pathlib import Path
 
 from gamelane.errors import LabError
+from gamelane.guest.kinds import SCRIPT
+from gamelane.lab.kernel.available import ALWAYS
 
 VARIABLE = "GAMELANE_UML"
 NAME = "linux.uml"
@@ -75,14 +77,18 @@ class UserModeLinux:
     @cached_property
     def congestion_controls(self) -> Sequence[str]:
         """The congestion controls of its TCP."""
-        return ("reno", *(_word(option, "CONFIG_TCP_CONG_") for option in sorted(self._options) if "TCP_CONG_" in option))
+        return (
+            "reno",
+            *(_word(option, "CONFIG_TCP_CONG_") for option in sorted(self._options) if "TCP_CONG_" in option),
+        )
 
     @cached_property
     def queues(self) -> Sequence[str]:
-        """Its queue disciplines."""
-        return tuple(_word(option, "CONFIG_NET_SCH_") for option in sorted(self._options) if "NET_SCH_" in option)
+        """Its queue disciplines; empty if unknown."""
+        found = [_word(option, "CONFIG_NET_SCH_") for option in sorted(self._options) if "NET_SCH_" in option]
+        return (*ALWAYS, *found) if found else ()
 
-    def command(self, script: Path, folder: Path) -> Sequence[str]:
+    def command(self, folder: Path) -> Sequence[str]:
         """Return the words that boot it. The console is standard output."""
         return (
             str(self.path),
@@ -99,12 +105,12 @@ class UserModeLinux:
             "panic=-1",
             "init=/bin/sh",
             "--",
-            str(script),
+            str(folder / SCRIPT),
         )
 
-    def environment(self) -> dict[str, str]:
+    def environment(self, seed: int) -> dict[str, str]:
         """Return variables of the process itself: its memory is a file, in memory if there is room."""
-        return {**os.environ, "TMPDIR": _roomy()}
+        return {**os.environ, "TMPDIR": _roomy(), "GAMELANE_SEED": str(seed)}
 
     def script(self, folder: Path, environment: Mapping[str, str], words: Sequence[str]) -> str:
         """Return the script of the first process."""

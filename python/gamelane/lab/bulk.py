@@ -41,9 +41,7 @@ class Bulk:
         """Start the client."""
         log = self.home.folder / f"bulk-client-{self.flow.name}.log"
         at_s = time.monotonic() + self.flow.start_s - self.begins_s
-        self.client = self.home.lab.start(
-            self.home.host_of(self.flow), *self._words(serves=False, at_s=at_s), log=log
-        )
+        self.client = self.home.lab.start(self.home.host_of(self.flow), *self._words(serves=False, at_s=at_s), log=log)
 
     def stop(self) -> None:
         """End the client if it still runs."""

@@ -27,7 +27,6 @@ def run_all(
     *,
     file: str,
     between: Between,
-    on_done: Callable[[int], None] | None = None,
     say: Said | None = None,
     pcap: Path | None = None,
 ) -> Batch:
@@ -58,8 +57,6 @@ def run_all(
             took = time.monotonic() - began
             left_s = [of + took - left_s[number] if later > number else of for later, of in enumerate(left_s)]
             batch.finished.append(Finished(job, done.record, done.frames))
-            if on_done is not None:
-                on_done(number + 1)
     return batch
 
 

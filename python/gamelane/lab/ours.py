@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from gamelane import programs, quantity
@@ -31,13 +30,17 @@ class Ours:
     def refuse(self, plan: Plan, refusal: Refusal) -> None:
         """Refuse nothing: the gateway reads every `[gateway]`."""
 
-    def path(self, home: Household, box: Host, number: int, way: Way) -> None:
+    def lacking(self) -> str | None:
+        """Lack nothing but programs."""
+        return None
+
+    def path(self, home: Household, box: Host, way: Way) -> None:
         """Start a path: half the round trip in each direction, with loss and jitter."""
         values = _delayed(each_way(way.jitter, "0s"), (way.rtt_s / 2,) * 2) | _both("loss", each_way(way.loss, "0%"))
-        _impair(home, box, f"path{number}", values, ("near", "far"))
+        _impair(home, box, box.name, values, ("near", "far"))
 
     def link(self, home: Household, box: Host, direction: str, ends: tuple[str, str]) -> None:
-        """Start one direction of the link: its rate, delay, jitter and loss. The queue of the link is in the gateway."""
+        """Start one direction of the link: its rate, delay, jitter and loss. The gateway has the queue of the link."""
         link, at = home.plan.link, DIRECTIONS.index(direction)
         rate = quantity.parse(link[direction], "bit/s") or 0.0
         pair = [0.0, 0.0]

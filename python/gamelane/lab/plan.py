@@ -107,7 +107,6 @@ def plan(scenario: _native.Scenario, file: str, controls: Sequence[str] | None =
             {**keys, "dscp": described["dscp"]},
             number=number,
             document=document,
-            duration_s=scenario.duration_s,
             refuse=refuse,
             controls=controls,
         )
@@ -147,7 +146,6 @@ def _flow(
     *,
     number: int,
     document: Mapping[str, Any],
-    duration_s: float,
     refuse: Refusal,
     controls: Sequence[str] | None,
 ) -> Flow:
@@ -157,7 +155,7 @@ def _flow(
             f"flow.{name}.app", app, "the lab cannot run this application", ", ".join((*DATAGRAMS, *TRANSFERS)),
             f"disable the flow with --set flow.{name}.enabled=false, or simulate it",
         )  # fmt: skip
-    link = document["link"]
+    link, duration_s = document["link"], seconds(document["duration"])
     rtt = keys.get("rtt", link["rtt"])
     apart = not (_nothing(keys["loss"]) and _nothing(keys["path_jitter"]))
     path = Path(seconds(rtt), name, keys["loss"], keys["path_jitter"]) if apart else Path(seconds(rtt))

@@ -85,7 +85,7 @@ def lacking(between: Between) -> str | None:
         return f"{', '.join(absent)} not found; install with `apt-get install {' '.join(absent)}`"
     words = ["unshare", "--net", "ip", "link", "add", "switch", "type", "bridge"]
     made = subprocess.run(words, capture_output=True, check=False)
-    return None if made.returncode == 0 else "the kernel has no network bridges; load them with `modprobe bridge`"
+    return between.lacking() if made.returncode == 0 else "the kernel has no bridges; load them with `modprobe bridge`"
 
 
 def check(between: Between) -> None:
@@ -96,9 +96,7 @@ def check(between: Between) -> None:
         program.find()
 
 
-def planned_for(
-    between: Between, scenario: _native.Scenario, file: str, controls: Sequence[str] | None = None
-) -> Plan:
+def planned_for(between: Between, scenario: _native.Scenario, file: str, controls: Sequence[str] | None = None) -> Plan:
     """Make the plan of a scenario; raise `ScenarioError` if the lab cannot run it."""
     planned = plan(scenario, file, controls)
     between.refuse(planned, Refusal(file))

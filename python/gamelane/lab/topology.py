@@ -3,8 +3,8 @@
     hosts - home - [link, down] - gateway - (modem) - [link, up] - internet - [path] - servers
 
 `Between` fills the boxes between home and servers: with gamelane's programs, or with the kernel's queues. The modem
-exists only if the gateway shapes. `home` and `internet` are kernel bridges. ARP entries are set beforehand, so that only
-packets of the scenario are on the links.
+exists only if the gateway shapes. `home` and `internet` are kernel bridges. ARP entries are set beforehand, so that
+only packets of the scenario are on the links.
 """
 
 from __future__ import annotations
@@ -101,7 +101,10 @@ class Between(Protocol):
     def refuse(self, plan: Plan, refusal: Refusal) -> None:
         """Refuse a scenario that this cannot run."""
 
-    def path(self, home: Household, box: Host, number: int, way: Way) -> None:
+    def lacking(self) -> str | None:
+        """Return why this machine cannot run it, besides programs and tools; None if it can."""
+
+    def path(self, home: Household, box: Host, way: Way) -> None:
         """Start a path between the interfaces `near` and `far`: half the round trip each way, loss and jitter."""
 
     def link(self, home: Household, box: Host, direction: str, ends: tuple[str, str]) -> None:
@@ -148,7 +151,7 @@ def build(lab: Lab, plan: Plan, scenario: Path, folder: Path, between: Between) 
         port(internet, f"near{number}", "isp")
         port(internet, f"far{number}", f"site{number}")
         home.sites.append(Point(internet, f"far{number}"))
-        between.path(home, box, number, way)
+        between.path(home, box, way)
     for number, name in enumerate(plan.hosts):
         host = home.hosts[name] = lab.host(name, bridge=True)
         lab.link(host, switch, names=("eth0", f"host{number}"), mtu=mtu)

@@ -6,19 +6,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gamelane import programs
-from gamelane.lab.kernel import refusals, words
+from gamelane.lab.kernel import available, refusals, words
 from gamelane.lab.kernel.status import Status
 from gamelane.lab.namespaces import Host
-from gamelane.lab.plan import Plan, Refusal
 from gamelane.lab.plan import Path as Way
+from gamelane.lab.plan import Plan, Refusal
 from gamelane.lab.topology import Box, Household, bridge, mac, port, server_address
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """The gateway is a Linux router with a shaper. With `exact`, timers are never late: time is virtual."""
+    """The gateway is a Linux router with a shaper.
+
+    With `exact`, timers are never late: time is virtual. `queues` are the disciplines of the kernel that will run it;
+    None for this one.
+    """
 
     exact: bool = False
+    queues: tuple[str, ...] | None = None
     name: str = "kernel"
     routed: bool = True
     needed: tuple[programs.Program, ...] = ()
@@ -26,9 +31,13 @@ class Kernel:
 
     def refuse(self, plan: Plan, refusal: Refusal) -> None:
         """Refuse what the kernel does not have."""
-        refusals.refuse(plan, refusal)
+        refusals.refuse(plan, refusal, available.here() if self.queues is None else self.queues)
 
-    def path(self, home: Household, box: Host, number: int, way: Way) -> None:
+    def lacking(self) -> str | None:
+        """Return why this kernel cannot run it."""
+        return available.lacking()
+
+    def path(self, home: Household, box: Host, way: Way) -> None:  # noqa: ARG002 - the other engine needs `home`
         """Switch between `near` and `far`, and add the delay of the path."""
         _switch(box, ("near", "far"))
         _run(box, words.path(way))

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Qdisc:
-    """One discipline of an interface: `packets` and `bytes` wait now; the rest counts since its start."""
+    """One discipline of an interface: `waiting` and `backlog` are now; the rest counts since its start."""
 
     kind: str
     sent: int
-    packets: int
-    bytes: int
+    """Packets."""
+    waiting: int
+    """Packets."""
+    backlog: int
+    """Bytes."""
     dropped: int
     own: bytes
     """Statistics in the form of its kind."""

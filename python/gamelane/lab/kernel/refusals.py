@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gamelane.apply.discipline import counts_packets, name_of, without_option
@@ -17,8 +17,8 @@ NOT_YET = ("drr", "htb")
 DISCIPLINES = tuple(word for word in QUEUES if word not in NOT_YET)
 
 
-def refuse(plan: Plan, refusal: Refusal) -> None:
-    """Refuse the first key that the kernel has nothing for."""
+def refuse(plan: Plan, refusal: Refusal, available: Sequence[str]) -> None:
+    """Refuse the first key that the kernel has nothing for. `available` are its queue disciplines; empty if unknown."""
     gateway = plan.gateway
     if gateway.get("voap"):
         refusal("gateway.voap", True, "Linux cannot change the TCP windows of others", "false", ELSEWHERE)
@@ -26,18 +26,21 @@ def refuse(plan: Plan, refusal: Refusal) -> None:
         if follows:
             refusal(f"gateway.autorate.{direction}", True, "the kernel's shaper keeps its rate", "false", ELSEWHERE)
     for way in DIRECTIONS:
-        _queue(plan, f"gateway.{way}", gateway[way], refusal)
+        _queue(plan, f"gateway.{way}", gateway[way], refusal, available)
     shape = shapes(gateway)
     for way, name in (("up", "modem"), ("down", "isp")):
         if shape[way] and name in gateway:
-            _queue(plan, f"gateway.{name}", gateway[name], refusal)
+            _queue(plan, f"gateway.{name}", gateway[name], refusal, available)
 
 
-def _queue(plan: Plan, place: str, queue: Mapping[str, Any], refusal: Refusal) -> None:
+def _queue(plan: Plan, place: str, queue: Mapping[str, Any], refusal: Refusal, available: Sequence[str]) -> None:
     kind = kind_of(queue)
-    if kind in NOT_YET:
+    there = [word for word in DISCIPLINES if not available or QUEUES[word].tc.name in available]
+    if kind not in there:
         why = "the kernel engine does not set up this queue yet"
-        refusal(f"{place}.queue", kind, why, ", ".join(f'"{word}"' for word in DISCIPLINES), ELSEWHERE)
+        if kind not in NOT_YET:
+            why = f"this kernel has no sch_{QUEUES[kind].tc.name}"
+        refusal(f"{place}.queue", kind, why, ", ".join(f'"{word}"' for word in there), ELSEWHERE)
     if kind == "priority" and "class" in plan.gateway:
         why = "the kernel engine has no classes of your own yet"
         refusal("gateway.class", plan.gateway["class"][0]["name"], why, "`gateway.priority`", ELSEWHERE)
@@ -49,7 +52,9 @@ def _queue(plan: Plan, place: str, queue: Mapping[str, Any], refusal: Refusal) -
         refusal(f"{place}.acks", queue["acks"], "in Linux only CAKE filters ACKs", allowed, f"--set {place}.queue=cake")
     if counts_packets(queue):
         packets = "packets, for example 1000p"
-        refusal(f"{place}.limit", queue["limit"], f"{name_of(queue)} counts packets", packets, f"--set {place}.limit=1000p")
+        refusal(
+            f"{place}.limit", queue["limit"], f"{name_of(queue)} counts packets", packets, f"--set {place}.limit=1000p"
+        )
     for key in without_option(queue):
         why = f"{name_of(queue)} has no such option in `tc`"
         refusal(f"{place}.{key}", queue[key], why, "no value", f"remove the key, or {ELSEWHERE}")

@@ -33,15 +33,15 @@ class Status:
         return {"queues": queues, "autorate": {}}
 
     def _queue(self, way: str, own: list[Qdisc]) -> dict[str, Any]:
-        waiting = sum(qdisc.packets for qdisc in own)
+        waiting = sum(qdisc.waiting for qdisc in own)
         self._peaks[way] = max(self._peaks[way], waiting)
         reasons: Counter[str] = Counter()
         for qdisc in own:
             reasons.update(qdisc.reasons())
         return {
             "qlen": waiting,
-            "backlog": sum(qdisc.bytes for qdisc in own),
-            "arrived": sum(qdisc.sent + qdisc.packets for qdisc in own) + sum(reasons.values()),
+            "backlog": sum(qdisc.backlog for qdisc in own),
+            "arrived": sum(qdisc.sent + qdisc.waiting for qdisc in own) + sum(reasons.values()),
             "drop_reasons": dict(reasons),
             "ecn_mark": sum(qdisc.marked() for qdisc in own),
             "peak_qlen": self._peaks[way],

@@ -35,7 +35,7 @@ def path(way: Way) -> list[str]:
     found = []
     for device, loss, jitter in zip(("far", "near"), each_way(way.loss, "0%"), each_way(way.jitter, "0s"), strict=True):
         order = f"rate {IN_ORDER}" if _s(jitter) else ""
-        found.append(_netem(device, "", way.rtt_s / 2, _s(jitter), loss, order))
+        found.append(_netem(device, (way.rtt_s / 2, _s(jitter)), loss, order))
     return found
 
 
@@ -48,7 +48,8 @@ def link(plan: Plan, direction: str, device: str, *, exact: bool) -> list[str]:
     layer = framing(plan.link["overhead"], direction)
     rate = htb.kbit(layer.stab_rate(_bps(plan.link[direction]))) * (1 if exact else FASTER)
     loss, jitter = each_way(plan.link["loss"], "0%")[at], each_way(plan.link["jitter"], "0s")[at]
-    return [_netem(device, layer.stab(), _s(plan.link["delay"]), _s(jitter), loss, f"rate {round(rate * 1e3)}bit")]
+    delay_s = (_s(plan.link["delay"]), _s(jitter))
+    return [_netem(device, delay_s, loss, f"rate {round(rate * 1e3)}bit", layer.stab())]
 
 
 def gateway(plan: Plan, *, exact: bool) -> list[str]:
@@ -104,11 +105,12 @@ def _bands(plan: Plan, lane: Lane, device: str) -> Iterator[str]:
         yield f"{filters} u32 {conditions} flowid 10:{band}"
 
 
-def _netem(device: str, size_table: str, delay_s: float, jitter_s: float, loss: Any, rate: str) -> str:
-    """Write netem. A scenario adds its jitter to the delay, netem spreads it to both sides of the delay."""
-    half = jitter_s / 2
-    delay = f"delay {_us(delay_s + half)}" + (f" {_us(half)}" if half else "")
-    words = ["root", size_table, f"netem limit {ENDLESS}", delay if delay_s + half else "", _loss(loss), rate]
+def _netem(device: str, delay_s: tuple[float, float], loss: Any, rate: str, size_table: str = "") -> str:
+    """Write netem. `delay_s` is delay and jitter: a scenario adds its jitter, netem spreads it to both sides."""
+    half = delay_s[1] / 2
+    middle = delay_s[0] + half
+    delay = f"delay {_us(middle)}" + (f" {_us(half)}" if half else "") if middle else ""
+    words = ["root", size_table, f"netem limit {ENDLESS}", delay, _loss(loss), rate]
     return f"tc qdisc replace dev {device} {' '.join(word for word in words if word)}"
 
 
