@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import queue
+import signal
 import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -27,32 +28,29 @@ NOISE = ("setup_one_line failed", "Using a channel type")
 
 def boot(guest: Guest, folder: Path, ended: threading.Event, *, seed: int, name: str) -> Sequence[str] | None:
     """Boot a guest. Return its last lines; None if `ended` is set before its end. Raise `LabError` if it hangs."""
-    with _running(guest, folder, seed) as process:
-        lines: deque[str] = deque(maxlen=KEPT)
-        heard = [time.monotonic()]
+    lines: deque[str] = deque(maxlen=KEPT)
+    heard_s = time.monotonic()
 
-        def listen() -> None:
-            for line in process.stdout or ():
-                heard[0] = time.monotonic()
-                if not line.startswith(AT) and not any(noise in line for noise in NOISE):
-                    lines.append(line.rstrip())
+    def hear(line: str) -> None:
+        nonlocal heard_s
+        heard_s = time.monotonic()
+        if not line.startswith(AT) and not any(noise in line for noise in NOISE):
+            lines.append(line.rstrip())
 
-        listener = threading.Thread(target=listen, daemon=True)
-        listener.start()
+    with _running(guest, folder, seed, hear) as process:
         while process.poll() is None:
             if ended.wait(GLANCE_S):
                 return None
-            if time.monotonic() - heard[0] > SILENT_S:
+            if time.monotonic() - heard_s > SILENT_S:
                 raise LabError(
                     f"{name} reported no progress for {SILENT_S:g} s and was ended\n"
                     "  hint:    a program that polls the clock without sleeping never ends in virtual time"
                 )
-        listener.join(timeout=1)
-        return lines
+    return lines
 
 
 @contextmanager
-def _running(guest: Guest, folder: Path, seed: int) -> Iterator[subprocess.Popen[str]]:
+def _running(guest: Guest, folder: Path, seed: int, hear: Callable[[str], None]) -> Iterator[subprocess.Popen[str]]:
     """Start a guest. At the end kill it, and the processes of its programs: they share its process group."""
     process = subprocess.Popen(
         ["setpriv", "--pdeathsig", "KILL", "--", *guest.command(folder)],
@@ -65,16 +63,26 @@ def _running(guest: Guest, folder: Path, seed: int) -> Iterator[subprocess.Popen
         cwd=folder,
         start_new_session=True,
     )
+
+    def listen() -> None:
+        for line in process.stdout or ():
+            hear(line)
+
+    listener = threading.Thread(target=listen, daemon=True)
+    listener.start()
     core = _cores.get()
     try:
-        with suppress(ProcessLookupError, OSError):
+        with suppress(OSError):
             os.sched_setaffinity(process.pid, {core})
         yield process
     finally:
         _cores.put(core)
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, 9)
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+        listener.join()
+        if process.stdout is not None:
+            process.stdout.close()
 
 
 class _Cores:

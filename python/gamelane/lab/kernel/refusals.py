@@ -22,9 +22,9 @@ def refuse(plan: Plan, refusal: Refusal, available: Sequence[str]) -> None:
     gateway = plan.gateway
     if gateway.get("voap"):
         refusal("gateway.voap", True, "Linux cannot change the TCP windows of others", "false", ELSEWHERE)
-    for direction, follows in zip(DIRECTIONS, each_way(gateway.get("autorate"), None), strict=True):
-        if follows:
-            refusal(f"gateway.autorate.{direction}", True, "the kernel's shaper keeps its rate", "false", ELSEWHERE)
+    autorate = gateway.get("autorate", False)
+    if autorate == {} or any(each_way(autorate, False)):  # an empty table: on, with all defaults
+        refusal("gateway.autorate", autorate or True, "the kernel's shaper keeps its rate", "false", ELSEWHERE)
     for way in DIRECTIONS:
         _queue(plan, f"gateway.{way}", gateway[way], refusal, available)
     shape = shapes(gateway)
