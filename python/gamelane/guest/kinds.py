@@ -24,8 +24,11 @@ class Guest(Protocol):
     def queues(self) -> Sequence[str]:
         """Queue disciplines of its kernel, by the kernel's names."""
 
-    def command(self, folder: Path) -> Sequence[str]:
-        """Return the words that boot it. Its first process runs `SCRIPT` of `folder`, and prints to standard output."""
+    def command(self) -> Sequence[str]:
+        """Return the words that boot it, in the folder of the case.
+
+        Its first process runs `SCRIPT` of that folder, and prints to standard output.
+        """
 
     def environment(self, seed: int) -> dict[str, str]:
         """Return the variables of its own process. Chance in the guest follows `seed`."""

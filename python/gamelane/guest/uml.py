@@ -29,6 +29,8 @@ BEGINS_S = 1_700_000_000
 """Wall clock of a guest when it boots, Unix time. It is always the same, so that runs repeat."""
 MOUNT = "/mnt"
 """Where a guest sees the folder that it may change. Every Linux has this folder (FHS 3.0, 3.12)."""
+HERE = "/proc/self/cwd"
+"""The working directory of the process, as a guest sees it before it has a `/proc` of its own."""
 OFF = "import ctypes; ctypes.CDLL(None).reboot(0x4321FEDC)"
 
 
@@ -88,8 +90,11 @@ class UserModeLinux:
         found = [_word(option, "CONFIG_NET_SCH_") for option in sorted(self._options) if "NET_SCH_" in option]
         return (*ALWAYS, *found) if found else ()
 
-    def command(self, folder: Path) -> Sequence[str]:
-        """Return the words that boot it. The console is standard output."""
+    def command(self) -> Sequence[str]:
+        """Return the words that boot it. The console is standard output.
+
+        They are the same for every run: the kernel mixes its command line into its chance.
+        """
         return (
             str(self.path),
             f"mem={MEMORY_MIB}M",
@@ -98,14 +103,14 @@ class UserModeLinux:
             "ro",
             "time-travel=inf-cpu",
             f"time-travel-start={BEGINS_S}000000000",
-            f"uml_dir={folder}/",
+            "uml_dir=./",
             "con=none",
             "con0=null,fd:1",
             "quiet",
             "panic=-1",
             "init=/bin/sh",
             "--",
-            str(folder / SCRIPT),
+            f"{HERE}/{SCRIPT}",
         )
 
     def environment(self, seed: int) -> dict[str, str]:
