@@ -160,7 +160,8 @@ def _guest() -> Check:
         guest = uml.UserModeLinux.find()
     except LabError as error:
         return Check("engines in a guest", False, *_first_two(str(error).removeprefix("--vm: ")))
-    queues = f"; queues: {', '.join(guest.queues)}" if guest.queues else ""
+    known = [name for name in guest.queues if name in QDISCS or name == "pfifo"]
+    queues = f"; queues: {', '.join(known)}" if known else ""
     return Check("engines in a guest", True, f"{guest.label} at {guest.path}, in virtual time{queues}")
 
 

@@ -57,4 +57,5 @@ def real(
     def run_guests(jobs: Sequence[Job]) -> Batch:
         return guests.run_all(jobs, file=chosen.file, say=say_it, pcap=pcap)
 
-    return Engine(name, run_guests, (f"Real hosts in virtual time, in a guest: {guest.label}.",))
+    said = f"Real hosts in virtual time, in a guest: {guest.label}."
+    return Engine(name, run_guests, (said,), {"kernel": guest.label})

@@ -90,7 +90,9 @@ class _Cores:
 
     def __init__(self) -> None:
         self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
-        self._all = sorted(os.sched_getaffinity(0))
+        own = sorted(os.sched_getaffinity(0))
+        first = os.getpid() % len(own)  # another command has probably begun at another core
+        self._all = own[first:] + own[:first]
         for core in self._all:
             self._free.put(core)
 

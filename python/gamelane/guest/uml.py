@@ -105,7 +105,7 @@ class UserModeLinux:
             f"time-travel-start={BEGINS_S}000000000",
             "uml_dir=./",
             "con=none",
-            "con0=null,fd:1",
+            "con0=fd:0,fd:1",
             "quiet",
             "panic=-1",
             "init=/bin/sh",

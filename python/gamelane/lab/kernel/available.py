@@ -39,4 +39,5 @@ def lacking() -> str | None:
     absent = [name for name in NEEDED if name not in here()]
     if not absent:
         return None
-    return f"this kernel has no {' and no '.join(f'sch_{name}' for name in absent)}; add --vm to run it in a guest"
+    modules = " and no ".join(f"sch_{name}" for name in absent)
+    return f"this kernel has no {modules}\n  hint:    add --vm: then it runs in a guest"
