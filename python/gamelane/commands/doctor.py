@@ -40,6 +40,9 @@ def _build() -> None:
     """Build the kernel for guests, and show the progress."""
     from gamelane.guest import build, uml  # noqa: PLC0415 - only this needs them
 
+    if build.is_current():
+        say(f"{uml.cache() / uml.NAME} is there")
+        return
     say(f"building {uml.cache() / uml.NAME}: {build.COSTS}")
     said = ""
     with progress(quiet=False) as bar:

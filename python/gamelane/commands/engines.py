@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gamelane import host
 from gamelane.errors import UsageError, did_you_mean
 from gamelane.experiment import Engine, Experiment
 from gamelane.runner import Batch, Job
-from gamelane.terminal.talk import say
 
 SIM, LAB, KERNEL = "sim", "lab", "kernel"
 ENGINES = (SIM, LAB, KERNEL)
@@ -29,21 +28,26 @@ def engines(text: str) -> list[str]:
 
 
 def real(
-    name: str, chosen: Experiment, pcap: Path | None, *, vm: bool, threads: int | None = None, quiet: bool
+    name: str,
+    chosen: Experiment,
+    pcap: Path | None,
+    *,
+    vm: bool,
+    threads: int | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> Engine:
-    """Return an engine that runs real hosts in network namespaces. It reports its own progress.
+    """Return an engine that runs real hosts in network namespaces. It reports its own progress by `tell`.
 
     With `vm` they are in guests in virtual time, `threads` of them side by side.
     """
     from gamelane.lab import engine  # noqa: PLC0415 - only these engines need it
     from gamelane.lab.betweens import between  # noqa: PLC0415
 
-    say_it = None if quiet else say
     if not vm:
         what = between(name)
 
         def run_all(jobs: Sequence[Job]) -> Batch:
-            return engine.run_all(jobs, file=chosen.file, between=what, say=say_it, pcap=pcap)
+            return engine.run_all(jobs, file=chosen.file, between=what, say=tell, pcap=pcap)
 
         return Engine(name, run_all, engine.CAVEATS)
 
@@ -55,7 +59,7 @@ def real(
     guests = Guests(guest, between(name, exact=True, queues=guest.queues), width)
 
     def run_guests(jobs: Sequence[Job]) -> Batch:
-        return guests.run_all(jobs, file=chosen.file, say=say_it, pcap=pcap)
+        return guests.run_all(jobs, file=chosen.file, say=tell, pcap=pcap)
 
     said = f"Real hosts in virtual time, in a guest: {guest.label}."
     return Engine(name, run_guests, (said,), {"kernel": guest.label})

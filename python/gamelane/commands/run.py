@@ -59,7 +59,8 @@ def run(
         if name == SIM:
             hooks = _hooks(captures, failed.append)
         else:
-            hooks = Hooks(command=command(), engine=real(name, chosen, captures, vm=vm, threads=threads, quiet=quiet))
+            hosts = real(name, chosen, captures, vm=vm, threads=threads, tell=None if quiet else say)
+            hooks = Hooks(command=command(), engine=hosts)
         hooks = hooks if tables else replace(hooks, keep="summary")
         return execute(chosen, compared, repeat, threads, hooks, quiet=quiet)
 

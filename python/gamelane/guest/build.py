@@ -1,11 +1,13 @@
 """Builds the guest kernel from Debian's source package into the cache, by `gamelane doctor --build-kernel`.
 
-An interrupted build continues where it stopped. The kernel appears in the cache only when it is whole.
+An interrupted build continues where it stopped. The kernel appears in the cache only when it is whole. Its
+configuration lies beside it, with a mark of what it was made from.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import platform
 import shutil
@@ -15,7 +17,7 @@ from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 
-from gamelane import host
+from gamelane import host, whole
 from gamelane.errors import LabError
 from gamelane.guest.patches import PATCHES
 from gamelane.guest.uml import NAME, cache
@@ -49,6 +51,12 @@ def lacking() -> str | None:
     return None if free >= DISK_GB else f"{DISK_GB:g} GB of free disk needed in {cache()}, {free:.1f} GB are free"
 
 
+def is_current() -> bool:
+    """Whether the cache has a kernel that was made from what this version makes it from."""
+    config = cache() / f"{NAME}.config"
+    return (cache() / NAME).exists() and config.exists() and _mark() in config.read_text(encoding="utf-8")
+
+
 def build(progress: Progress) -> Path:
     """Build the kernel, and return its path. Raise `LabError` if that is impossible here."""
     if why := lacking():
@@ -70,12 +78,22 @@ def build(progress: Progress) -> Path:
         for done in _compile(source):
             progress("compiling", min(done / FILES, 1))
         path = cache() / NAME
-        for built, to in ((source / ".config", path.with_name(f"{NAME}.config")), (source / "linux", path)):
-            part = to.with_name(f"{to.name}.part")
-            shutil.copy(built, part)
-            part.replace(to)
+        config = (source / ".config").read_text(encoding="utf-8")
+        whole.replace(path.with_name(f"{NAME}.config"), f"{config}{_mark()}\n")
+        with whole.file(path) as part:
+            shutil.copy(source / "linux", part)
         shutil.rmtree(work)
     return path
+
+
+def _mark() -> str:
+    """Return a line that names source, options and changes."""
+    made = f"{SOURCE}{_options()}{PATCHES}"
+    return f"# made from {SOURCE} and {hashlib.sha256(made.encode()).hexdigest()[:16]}"
+
+
+def _options() -> str:
+    return resources.files("gamelane.guest").joinpath("uml.config").read_text(encoding="utf-8")
 
 
 def _download(work: Path, packed: Path) -> None:
@@ -99,7 +117,7 @@ def _unpack(work: Path, packed: Path, source: Path) -> None:
 
 def _configure(source: Path) -> None:
     """Make the configuration, and check that this source has every option."""
-    wanted = resources.files("gamelane.guest").joinpath("uml.config").read_text(encoding="utf-8")
+    wanted = _options()
     (source / "gamelane.config").write_text(wanted, encoding="utf-8")
     _run(["make", "-s", "ARCH=um", "allnoconfig"], source)
     _run(["scripts/kconfig/merge_config.sh", "-m", ".config", "gamelane.config"], source)
