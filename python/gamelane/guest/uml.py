@@ -23,7 +23,7 @@ from gamelane.lab.kernel.available import ALWAYS
 
 VARIABLE = "GAMELANE_UML"
 NAME = "linux.uml"
-MEMORY_MIB = 2048
+MEMORY_MIB = 4096
 """Memory of a guest. The host gives it pages as they are used."""
 BEGINS_S = 1_700_000_000
 """Wall clock of a guest when it boots, Unix time. It is always the same, so that runs repeat."""
@@ -124,7 +124,7 @@ class UserModeLinux:
             "mount -t proc proc /proc\nmount -t sysfs sysfs /sys\nmount -t devtmpfs devtmpfs /dev\n"
             "mkdir -p /dev/shm\nmount -t tmpfs tmpfs /dev/shm\nmount -t tmpfs tmpfs /run\n"
             f"mount -t hostfs none {MOUNT} -o {shlex.quote(str(folder))}\n"
-            f"{exports}export TMPDIR=/dev/shm\ncd {MOUNT}\n"
+            f"{exports}export TMPDIR={MOUNT}\ncd {MOUNT}\n"
             f"{shlex.join(words)} </dev/null\n"
             f"{shlex.quote(sys.executable)} -c {shlex.quote(OFF)}\n"
         )

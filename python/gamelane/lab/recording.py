@@ -25,7 +25,7 @@ CONNECTIONS = 4
 SECOND_NS = 1_000_000_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Fate:
     """A packet with times from the start of the run. `reason` is set if it was lost."""
 
