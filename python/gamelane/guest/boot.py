@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from gamelane.errors import LabError
@@ -26,24 +27,38 @@ NOISE = ("setup_one_line failed", "Using a channel type")
 """Lines of User-Mode-Linux about consoles that it does not have."""
 
 
-def boot(guest: Guest, folder: Path, ended: threading.Event, *, seed: int, name: str) -> Sequence[str] | None:
-    """Boot a guest. Return its last lines; None if `ended` is set before its end. Raise `LabError` if it hangs."""
+@dataclass
+class Watch:
+    """A run in a guest, seen from outside."""
+
+    name: str
+    seed: int
+    ended: threading.Event
+    """Set to end all guests."""
+    at_s: float = 0.0
+    """How far it is, seconds of virtual time."""
+
+
+def boot(guest: Guest, folder: Path, watch: Watch) -> Sequence[str] | None:
+    """Boot a guest. Return its last lines; None if it was ended before. Raise `LabError` if it hangs."""
     lines: deque[str] = deque(maxlen=KEPT)
     heard_s = time.monotonic()
 
     def hear(line: str) -> None:
         nonlocal heard_s
         heard_s = time.monotonic()
-        if not line.startswith(AT) and not any(noise in line for noise in NOISE):
+        if line.startswith(AT):
+            watch.at_s = float(line.removeprefix(AT))
+        elif not any(noise in line for noise in NOISE):
             lines.append(line.rstrip())
 
-    with _running(guest, folder, seed, hear) as process:
+    with _running(guest, folder, watch.seed, hear) as process:
         while process.poll() is None:
-            if ended.wait(GLANCE_S):
+            if watch.ended.wait(GLANCE_S):
                 return None
             if time.monotonic() - heard_s > SILENT_S:
                 raise LabError(
-                    f"{name} reported no progress for {SILENT_S:g} s and was ended\n"
+                    f"{watch.name} reported no progress for {SILENT_S:g} s and was ended\n"
                     "  hint:    a program that polls the clock without sleeping never ends in virtual time"
                 )
     return lines
