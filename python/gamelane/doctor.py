@@ -73,7 +73,7 @@ def examine() -> list[Check]:
         _tool(
             "iperf3",
             "iperf3",
-            "generates bulk traffic in the lab and in bench/gateway.py; `measure` runs it or reads its files",
+            "measures rates in `doctor --measure` and bench/gateway.py; `measure` runs it or reads its files",
         ),
         _tool(
             "irtt",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -100,3 +101,22 @@ def test_what_the_kernel_lacks_is_refused_before_anything_boots(tmp_path: Path) 
     assert process.returncode == 2
     assert "`gateway.voap`" in complaint
     assert "hint:" in complaint
+
+
+def test_ctrl_c_keeps_the_finished_runs_and_ends_the_guests(tmp_path: Path) -> None:
+    command = Command(tmp_path, HOUSEHOLD)
+    words = ("--vm", "--repeat", "40", "--threads", "1", "-o", tmp_path / "out")
+    with command.start(*words, engine="kernel") as process:
+        heard = ""
+        for line in process.stderr or ():
+            heard += line
+            if "1 of 40 runs finished" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=240)
+    assert process.returncode == 130, heard
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert 1 <= len(manifest["variants"][0]["runs"]) < 40
+    assert manifest["host"]["kernel"].startswith("User-Mode-Linux 6")
+    command.gone()
+    assert list(command.place.iterdir()) == []
