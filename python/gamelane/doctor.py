@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,6 +62,8 @@ def examine() -> list[Check]:
         *(_program(name, purpose) for name, purpose in PROGRAMS),
         _namespaces(),
         _lab(),
+        _kernel(),
+        _guest(),
         _impair_one(),
         _sockets("AF_PACKET", socket.AF_PACKET, socket.SOCK_RAW, "gateway and impair forward frames with it"),
         _xdp(),
@@ -70,7 +73,7 @@ def examine() -> list[Check]:
         _tool(
             "iperf3",
             "iperf3",
-            "generates bulk traffic in the lab and in bench/gateway.py; `measure` runs it or reads its files",
+            "measures rates in `doctor --measure` and bench/gateway.py; `measure` runs it or reads its files",
         ),
         _tool(
             "irtt",
@@ -125,16 +128,41 @@ def _program(program: programs.Program, purpose: str) -> Check:
         return Check(program.name, False, f"not built here; {purpose}", f"`make {program.target}`")
 
 
-def _lab() -> Check:
-    """Check whether `run --engine lab` has all it needs."""
-    from gamelane.lab import run, tcp  # noqa: PLC0415 - NumPy and Polars take a second to load
+def _real(engine: str, detail: Callable[[], str]) -> Check:
+    """Check whether `run --engine lab` or `kernel` has all it needs."""
+    from gamelane.lab import betweens, run  # noqa: PLC0415 - NumPy and Polars take a second to load
 
     try:
-        run.check()
+        run.check(betweens.between(engine))
     except (LabError, UsageError) as error:
-        why, hint = _first_two(str(error).removeprefix("--engine lab: "))
-        return Check("engine lab", False, why, hint or "see docs/lab.md")
-    return Check("engine lab", True, f"real hosts in real time; TCP: {', '.join(tcp.congestion_controls())}")
+        why, hint = _first_two(str(error).removeprefix(f"--engine {engine}: "))
+        return Check(f"engine {engine}", False, why, hint or "see docs/lab.md")
+    return Check(f"engine {engine}", True, detail())
+
+
+def _lab() -> Check:
+    from gamelane.lab import tcp  # noqa: PLC0415 - as above
+
+    return _real("lab", lambda: f"real hosts in real time; TCP: {', '.join(tcp.congestion_controls())}")
+
+
+def _kernel() -> Check:
+    from gamelane.lab.kernel import available  # noqa: PLC0415 - as above
+
+    return _real("kernel", lambda: f"real hosts in real time behind the kernel's queues: {', '.join(available.here())}")
+
+
+def _guest() -> Check:
+    """Check whether `run --vm` has a kernel for its guests."""
+    from gamelane.guest import uml  # noqa: PLC0415 - as above
+
+    try:
+        guest = uml.UserModeLinux.find()
+    except LabError as error:
+        return Check("engines in a guest", False, *_first_two(str(error).removeprefix("--vm: ")))
+    known = [name for name in guest.queues if name in QDISCS or name == "pfifo"]
+    queues = f"; queues: {', '.join(known)}" if known else ""
+    return Check("engines in a guest", True, f"{guest.label} at {guest.path}, in virtual time{queues}")
 
 
 def _impair_one() -> Check:

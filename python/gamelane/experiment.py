@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gamelane import _native, host, library
@@ -54,11 +54,15 @@ class Hooks:
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine other than the simulator: its name, a function that runs jobs, and caveats for its results."""
+    """An engine other than the simulator: its name, a function that runs jobs, and caveats for its results.
+
+    `host` is what differs from this machine, if it runs in a guest.
+    """
 
     name: str
     run_all: Callable[[Sequence[Job]], Batch]
     caveats: tuple[str, ...] = ()
+    host: Mapping[str, str] = field(default_factory=dict)
 
 
 def load(path_or_name: str | os.PathLike[str]) -> Experiment:
@@ -167,7 +171,7 @@ def _gather(
         ),
         planned_runs=planned,
         frames=_joined(batch),
-        host=host.describe(),
+        host={**host.describe(), **(engine.host if engine is not None else {})},
         command=hooks.command,
     )
 

@@ -94,8 +94,8 @@ struct Document {
     /// Version of the keys.
     #[schemars(extend("const" = 1))]
     schema: u32,
-    /// Engine that ran the scenario: `sim`, `lab`, `live` or `gateway`; several are joined by ` + `.
-    #[schemars(regex(pattern = r"^(sim|lab|live|gateway)( \+ (sim|lab|live|gateway))*$"))]
+    /// Engine that ran the scenario: `sim`, `lab`, `kernel`, `live` or `gateway`; several are joined by ` + `.
+    #[schemars(regex(pattern = r"^(sim|lab|kernel|live|gateway)( \+ (sim|lab|kernel|live|gateway))*$"))]
     engine: String,
     /// Scenario.
     scenario: ScenarioName,

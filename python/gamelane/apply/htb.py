@@ -63,10 +63,10 @@ def has_classes(lane: Lane) -> bool:
     return QUEUES[lane.kind].isolates == "classes"
 
 
-def shaper(lane: Lane, device: str, default: int) -> list[str]:
-    """Return the root of a device, and its class that has the whole rate."""
+def shaper(lane: Lane, device: str, default: int, *, burst: int | None = None) -> list[str]:
+    """Return the root of a device, and its class that has the whole rate. `burst` is in bytes."""
     bps = lane.framing.stab_rate(lane.rate_bps)
-    burst = _burst(bps)
+    burst = _burst(bps) if burst is None else burst
     return [
         f"tc qdisc replace dev {device} root handle 1: {lane.framing.stab()} htb default {default}",
         f"tc class replace dev {device} parent 1: classid 1:1 htb rate {_rate(bps)} burst {burst} cburst {burst} "
@@ -185,8 +185,13 @@ def _burst(bps: float) -> int:
     return max(ONE_PACKET, round(bps / 8 * BURST_SECONDS))
 
 
+def kbit(bps: float) -> int:
+    """Return a rate as these lines write it."""
+    return max(1, round(bps / 1e3))
+
+
 def _rate(bps: float) -> str:
-    return f"{max(1, round(bps / 1e3))}kbit"
+    return f"{kbit(bps)}kbit"
 
 
 def named(classes: tuple[Class, ...]) -> Iterator[str]:

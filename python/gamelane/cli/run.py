@@ -21,8 +21,15 @@ from gamelane.cli.doing import carry_out
     metavar="ENGINE",
     shell_complete=completing.engines,
     default="sim",
-    help="sim simulates. lab runs real hosts in network namespaces, in real time (docs/lab.md). sim,lab runs both and "
-    "compares them in one report. `gamelane doctor` shows what each needs.",
+    help="sim simulates. lab runs real hosts in network namespaces, in real time (docs/lab.md). kernel is the lab with "
+    "the kernel's own shaper and queues as gateway (docs/kernel-engine.md). sim,kernel runs both and compares them in "
+    "one report. `gamelane doctor` shows what each needs.",
+)
+@click.option(
+    "--vm",
+    is_flag=True,
+    help="Run lab and kernel in guests with a kernel of their own, in virtual time. Needs no root; other load of the "
+    "machine does not matter. --threads guests run side by side. Needs `gamelane doctor --build-kernel` once.",
 )
 @options.json
 @options.output("Write records, report.html and figures/ to this folder.")

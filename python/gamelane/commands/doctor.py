@@ -8,11 +8,14 @@ from rich.table import Table
 from rich.text import Text
 
 from gamelane import doctor as checks
-from gamelane.terminal.talk import emit, stdout
+from gamelane.terminal.talk import emit, progress, say, stdout
 
 
-def doctor(json: bool, measure: bool) -> None:
-    """Check what works on this machine, and how to get what is missing. Changes nothing."""
+def doctor(json: bool, measure: bool, build_kernel: bool) -> None:
+    """Check what works on this machine, and how to get what is missing. With `build_kernel`, build that instead."""
+    if build_kernel:
+        _build()
+        return
     found = checks.examine()
     if measure:
         found += checks.measure()
@@ -31,3 +34,26 @@ def doctor(json: bool, measure: bool) -> None:
         remedy = f"{check.detail}; {check.remedy}" if check.remedy and not check.ok else check.detail
         table.add_row(mark, check.name, remedy)
     stdout().print(table)
+
+
+def _build() -> None:
+    """Build the kernel for guests, and show the progress."""
+    from gamelane.guest import build, uml  # noqa: PLC0415 - only this needs them
+
+    if build.is_current():
+        say(f"{uml.cache() / uml.NAME} is there")
+        return
+    say(f"building {uml.cache() / uml.NAME}: {build.COSTS}")
+    said = ""
+    with progress(quiet=False) as bar:
+        task = bar.add_task("kernel", total=100)
+
+        def tell(step: str, share: float) -> None:
+            nonlocal said
+            if step != said:
+                say(step)
+                said = step
+            bar.update(task, completed=round(share * 100))
+
+        path = build.build(tell)
+    say(f"built {path}\n  hint:    gamelane run household --engine kernel --vm")

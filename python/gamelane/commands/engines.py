@@ -1,22 +1,22 @@
-"""Reads `--engine`: the simulator, the lab, or both for comparison."""
+"""Reads `--engine`: the simulator, the lab, the kernel's queues, or several for comparison."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from gamelane import host
 from gamelane.errors import UsageError, did_you_mean
 from gamelane.experiment import Engine, Experiment
 from gamelane.runner import Batch, Job
-from gamelane.terminal.talk import say
 
-SIM, LAB = "sim", "lab"
-ENGINES = (SIM, LAB)
-ALLOWED = "sim, lab, or both as sim,lab"
+SIM, LAB, KERNEL = "sim", "lab", "kernel"
+ENGINES = (SIM, LAB, KERNEL)
+ALLOWED = "sim, lab, kernel, or several as sim,lab"
 
 
 def engines(text: str) -> list[str]:
-    """Read `sim`, `lab` or `sim,lab`."""
+    """Read one or several engines: `sim` or `sim,lab`."""
     chosen = [word.strip() for word in text.split(",")]
     for word in chosen:
         if word not in ENGINES:
@@ -27,11 +27,39 @@ def engines(text: str) -> list[str]:
     return chosen
 
 
-def lab(chosen: Experiment, pcap: Path | None, *, quiet: bool) -> Engine:
-    """Return the engine that runs real hosts in network namespaces. It reports its own progress."""
-    from gamelane.lab import engine  # noqa: PLC0415 - only this engine needs it
+def real(
+    name: str,
+    chosen: Experiment,
+    pcap: Path | None,
+    *,
+    vm: bool,
+    threads: int | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> Engine:
+    """Return an engine that runs real hosts in network namespaces. It reports its own progress by `tell`.
 
-    def run_all(jobs: Sequence[Job]) -> Batch:
-        return engine.run_all(jobs, file=chosen.file, say=None if quiet else say, pcap=pcap)
+    With `vm` they are in guests in virtual time, `threads` of them side by side.
+    """
+    from gamelane.lab import engine  # noqa: PLC0415 - only these engines need it
+    from gamelane.lab.betweens import between  # noqa: PLC0415
 
-    return Engine(engine.ENGINE, run_all, engine.CAVEATS)
+    if not vm:
+        what = between(name)
+
+        def run_all(jobs: Sequence[Job]) -> Batch:
+            return engine.run_all(jobs, file=chosen.file, between=what, say=tell, pcap=pcap)
+
+        return Engine(name, run_all, engine.CAVEATS)
+
+    from gamelane.guest.engine import Guests  # noqa: PLC0415
+    from gamelane.guest.uml import UserModeLinux  # noqa: PLC0415
+
+    guest = UserModeLinux.find()
+    width = host.cores() if threads is None else threads
+    guests = Guests(guest, between(name, exact=True, queues=guest.queues), width)
+
+    def run_guests(jobs: Sequence[Job]) -> Batch:
+        return guests.run_all(jobs, file=chosen.file, say=tell, pcap=pcap)
+
+    said = f"Real hosts in virtual time, in a guest: {guest.label}."
+    return Engine(name, run_guests, (said,), {"kernel": guest.label})

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from gamelane import _native, experiment, interrupts, whole
-from gamelane.commands.engines import LAB, engines, lab
+from gamelane.commands.engines import SIM, engines, real
 from gamelane.commands.variants import overrides, variants
 from gamelane.errors import ExitCode, Interrupted, OutputError, UsageError
 from gamelane.experiment import Experiment, Hooks
@@ -32,6 +32,7 @@ def run(
     seed: int | None,
     threads: int,
     engine: str,
+    vm: bool,
     json: bool,
     out: Path | None,
     pcap: bool,
@@ -39,6 +40,8 @@ def run(
 ) -> None:
     """Run a scenario and print a table of delay, loss and throughput."""
     named_engines = engines(engine)
+    if vm and named_engines == [SIM]:
+        raise UsageError("--vm is for real engines; the simulator needs no guest\n  hint:    add --engine kernel")
     if pcap and out is None:
         raise UsageError("--pcap needs a folder\n  hint:    add -o DIR")
     chosen = _load(scenario, overrides(settings), seed)
@@ -52,7 +55,12 @@ def run(
 
     def execute_one(name: str) -> Results:
         place = writable(folder / name) if folder is not None and several else folder
-        hooks = _hooks(name, chosen, place if pcap else None, failed.append, quiet=quiet)
+        captures = place if pcap else None
+        if name == SIM:
+            hooks = _hooks(captures, failed.append)
+        else:
+            hosts = real(name, chosen, captures, vm=vm, threads=threads, tell=None if quiet else say)
+            hooks = Hooks(command=command(), engine=hosts)
         hooks = hooks if tables else replace(hooks, keep="summary")
         return execute(chosen, compared, repeat, threads, hooks, quiet=quiet)
 
@@ -61,11 +69,7 @@ def run(
     deliver(ran, folder, json=json, quiet=quiet)
 
 
-def _hooks(
-    engine: str, chosen: Experiment, pcap: Path | None, on_error: Callable[[OutputError], None], *, quiet: bool
-) -> Hooks:
-    if engine == LAB:
-        return Hooks(command=command(), engine=lab(chosen, pcap, quiet=quiet))
+def _hooks(pcap: Path | None, on_error: Callable[[OutputError], None]) -> Hooks:
     if pcap is None:
         return Hooks(command=command())
     return Hooks(keep="packets", command=command(), on_run=_pcap_writer(pcap, on_error))

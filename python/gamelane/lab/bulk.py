@@ -1,18 +1,21 @@
-"""One long TCP transfer by iperf3. The client port tells the data connection from iperf3's control connection."""
+"""One long TCP transfer: `stream.py` at both ends."""
 
 from __future__ import annotations
 
-import math
+import json
 import subprocess
+import sys
+import time
 from dataclasses import dataclass
+from pathlib import Path
 
-from gamelane.lab import waiting
+from gamelane.lab import stream, waiting
 from gamelane.lab.plan import Flow
 from gamelane.lab.topology import Household, server_address
 
-FIRST_PORT = 40_000
-HANDSHAKES = 5
-"""Round trips on the control connection before data starts. The client starts this much earlier."""
+PORT = 5201
+EARLY_S = 0.3
+"""The client's program starts this much earlier. Then it waits for its time."""
 
 
 @dataclass
@@ -23,43 +26,38 @@ class Bulk:
     flow: Flow
     client: subprocess.Popen[str] | None = None
 
-    @property
-    def port(self) -> int:
-        """Client port of the data connection."""
-        return port(self.flow)
-
     def prepare(self) -> None:
         """Start the server."""
-        log = self.home.folder / f"iperf3-{self.flow.name}.log"
-        words = ("iperf3", "--server", "--bind", server_address(self.flow), "--one-off", "--forceflush")
-        server = self.home.lab.start(self.home.servers[self.flow.name], *words, log=log)
+        log = self.home.folder / f"bulk-{self.flow.name}.log"
+        server = self.home.lab.start(self.home.servers[self.flow.name], *self._words(serves=True), log=log)
         waiting.for_word(server, log, "listening")
 
     @property
     def begins_s(self) -> float:
         """Time to start the client, in seconds of the run."""
-        return max(0.0, self.flow.start_s - HANDSHAKES * self.flow.path.rtt_s)
+        return max(0.0, self.flow.start_s - EARLY_S)
 
     def start(self) -> None:
         """Start the client."""
-        flow = self.flow
-        size = flow.keys.get("size")
-        lasts = ("--bytes", str(waiting.size(size))) if size else ("--time", str(math.ceil(flow.stop_s) + 60))
-        words = [
-            *("iperf3", "--client", server_address(flow), "--cport", str(self.port), "--json", *lasts),
-            *(["--reverse"] if not flow.up else []),
-            *(["--no-delay"] if not flow.tcp.nagle else []),
-            *(["--tos", str(flow.dscp << 2)] if flow.dscp else []),
-        ]
-        log = self.home.folder / f"iperf3-client-{flow.name}.json"
-        self.client = self.home.lab.start(self.home.host_of(flow), *words, log=log)
+        log = self.home.folder / f"bulk-client-{self.flow.name}.log"
+        at_s = time.monotonic() + self.flow.start_s - self.begins_s
+        self.client = self.home.lab.start(self.home.host_of(self.flow), *self._words(serves=False, at_s=at_s), log=log)
 
     def stop(self) -> None:
         """End the client if it still runs."""
         if self.client is not None and self.client.poll() is None:
             self.client.terminate()
 
-
-def port(flow: Flow) -> int:
-    """Return the client port of a flow's data connection."""
-    return FIRST_PORT + flow.number
+    def _words(self, *, serves: bool, at_s: float = 0.0) -> list[str]:
+        flow, size = self.flow, self.flow.keys.get("size")
+        given = {
+            "serves": serves,
+            "sends": flow.up != serves,
+            "address": server_address(flow),
+            "port": PORT,
+            "size": waiting.size(size) if size else None,
+            "tos": flow.dscp << 2,
+            "nagle": flow.tcp.nagle,
+            "at_s": at_s,
+        }
+        return [sys.executable, "-I", "-S", str(Path(stream.__file__)), json.dumps(given)]

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from gamelane import library
 from gamelane.interrupts import on_ctrl_c
-from gamelane.lab.plan import plan
-from gamelane.lab.run import Wanted, check, run
+from gamelane.lab.run import Wanted, check, planned_for, run
+from gamelane.lab.topology import Between
 from gamelane.runner import Batch, Finished, Job, flow_names
 
-ENGINE = "lab"
 AROUND_S = 7.0
 """Time for set-up and evaluation of a run on an idle machine."""
 CAVEATS = (
@@ -27,14 +26,14 @@ def run_all(
     jobs: Sequence[Job],
     *,
     file: str,
-    on_done: Callable[[int], None] | None = None,
+    between: Between,
     say: Said | None = None,
     pcap: Path | None = None,
 ) -> Batch:
     """Run every job. All jobs are checked before the first one runs. Ctrl-C keeps the finished runs."""
     path = str(library.find(file))
-    plans = [plan(job.scenario, path) for job in jobs]
-    check()
+    plans = [planned_for(between, job.scenario, path) for job in jobs]
+    check(between)
     variants = list(dict.fromkeys(job.variant for job in jobs))
     flows = list(dict.fromkeys(name for job in jobs for name in flow_names(job.scenario)))
     batch = Batch()
@@ -49,17 +48,15 @@ def run_all(
                 break
             if say is not None:
                 ahead = _ahead(left_s[number:])
-                say(f"lab: run {number + 1} of {len(jobs)} ({job.variant}, seed {job.seed}), {ahead} left")
+                say(f"{between.name}: run {number + 1} of {len(jobs)} ({job.variant}, seed {job.seed}), {ahead} left")
             began = time.monotonic()
-            wanted = Wanted(job.scenario, path, job.variant, job.seed, variants, flows)
+            wanted = Wanted(job.scenario, path, job.variant, job.seed, variants, flows, between)
             done = run(wanted, stopped=lambda: batch.interrupted, pcap=pcap)
             if done is None:
                 break
             took = time.monotonic() - began
             left_s = [of + took - left_s[number] if later > number else of for later, of in enumerate(left_s)]
             batch.finished.append(Finished(job, done.record, done.frames))
-            if on_done is not None:
-                on_done(number + 1)
     return batch
 
 

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from gamelane.errors import LabError
+from gamelane.lab.inside import inside
 
 TOOLS = ("ip", "unshare", "nsenter", "setpriv")
 
@@ -52,15 +53,16 @@ class Host:
         return [*enter, *still, *(os.fspath(word) for word in words)]
 
     def run(self, *words: str | os.PathLike[str], timeout_s: float = 60) -> str:
-        """Run a command to its end and return its output."""
-        done = subprocess.run(
-            self.command(words),
-            capture_output=True,
-            text=True,
-            timeout=timeout_s,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+        """Run a command to its end and return its output. It inherits the namespace of this thread."""
+        with inside(self):
+            done = subprocess.run(
+                words,
+                capture_output=True,
+                text=True,
+                timeout=timeout_s,
+                check=False,
+                stdin=subprocess.DEVNULL,
+            )
         if done.returncode != 0:
             said = (done.stderr or done.stdout).strip()
             raise LabError(

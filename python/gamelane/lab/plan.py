@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -74,8 +74,11 @@ class Plan:
         return tuple(dict.fromkeys(flow.path for flow in self.flows))
 
 
-def plan(scenario: _native.Scenario, file: str) -> Plan:
-    """Make the plan of a scenario; raise `ScenarioError` if the lab cannot run it."""
+def plan(scenario: _native.Scenario, file: str, controls: Sequence[str] | None = None) -> Plan:
+    """Make the plan of a scenario; raise `ScenarioError` if the lab cannot run it.
+
+    `controls` are the congestion controls of the kernel that will run it; None for this one.
+    """
     toml = scenario.to_toml()
     document = tomllib.loads(toml)
     refuse = Refusal(file)
@@ -104,8 +107,8 @@ def plan(scenario: _native.Scenario, file: str) -> Plan:
             {**keys, "dscp": described["dscp"]},
             number=number,
             document=document,
-            duration_s=scenario.duration_s,
             refuse=refuse,
+            controls=controls,
         )
         for number, (keys, described) in enumerate(zip(enabled, scenario.flows(), strict=True))
     )
@@ -139,7 +142,12 @@ class Refusal:
 
 
 def _flow(
-    keys: Mapping[str, Any], *, number: int, document: Mapping[str, Any], duration_s: float, refuse: Refusal
+    keys: Mapping[str, Any],
+    *,
+    number: int,
+    document: Mapping[str, Any],
+    refuse: Refusal,
+    controls: Sequence[str] | None,
 ) -> Flow:
     name, app = keys["name"], keys["app"]
     if app not in (*DATAGRAMS, *TRANSFERS):
@@ -147,7 +155,7 @@ def _flow(
             f"flow.{name}.app", app, "the lab cannot run this application", ", ".join((*DATAGRAMS, *TRANSFERS)),
             f"disable the flow with --set flow.{name}.enabled=false, or simulate it",
         )  # fmt: skip
-    link = document["link"]
+    link, duration_s = document["link"], seconds(document["duration"])
     rtt = keys.get("rtt", link["rtt"])
     apart = not (_nothing(keys["loss"]) and _nothing(keys["path_jitter"]))
     path = Path(seconds(rtt), name, keys["loss"], keys["path_jitter"]) if apart else Path(seconds(rtt))
@@ -159,7 +167,7 @@ def _flow(
         def place(key: str, value: Any, why: str, allowed: str, hint: str) -> NoReturn:
             refuse(f"flow.{name}.tcp.{key}" if key in own else f"tcp.{key}", value, why, allowed, hint)
 
-        tcp = tcp_of(given, mtu=link["mtu"], refuse=place)
+        tcp = tcp_of(given, mtu=link["mtu"], refuse=place, loaded=controls)
     return Flow(
         number=number,
         name=name,

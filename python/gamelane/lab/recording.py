@@ -6,7 +6,7 @@ end are neither received nor lost.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from gamelane import _native, quantity
-from gamelane.lab import bulk
 from gamelane.lab.plan import DIRECTIONS, Flow, Plan
 from gamelane.lab.reports import Report
-from gamelane.lab.sampler import CLIENT, SIDES, Samples
+from gamelane.lab.sampler import ANY, CLIENT, SIDES, Samples
 from gamelane.lab.sockdiag import TcpState
 from gamelane.lab.taps import NOWHERE, Passage
 
@@ -26,7 +25,7 @@ CONNECTIONS = 4
 SECOND_NS = 1_000_000_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Fate:
     """A packet with times from the start of the run. `reason` is set if it was lost."""
 
@@ -56,53 +55,54 @@ def fates(plan: Plan, passages: Sequence[Sequence[Passage]], samples: Samples, b
     """Decide for each packet of the run whether it arrived or was lost, and where. `began_ns` is Unix time."""
     found = []
     end_ns = round(plan.duration_s * SECOND_NS)
-    for flow in plan.flows:
-        reasons = {up: _reasons(samples, flow.number, up) for up in (True, False)}
-        for passage in passages[flow.number]:
-            sent = passage.sent_ns - began_ns
-            if not 0 <= sent < end_ns or not _is_own(flow, passage):
-                continue
-            reason, lost_at = None, 0
-            if passage.arrived_ns == NOWHERE and passage.out_ns < began_ns + end_ns:
-                reason, lost_at = _lost(flow, passage, reasons[passage.up])
-            arrived = passage.arrived_ns - began_ns
-            found.append(
-                Fate(
-                    passage=passage,
-                    flow=flow.number,
-                    sent_ns=sent,
-                    arrived_ns=arrived if passage.arrived_ns != NOWHERE and arrived < end_ns else None,
-                    queue_ns=max(passage.out_ns - passage.into_ns, 0) if passage.into_ns != NOWHERE else 0,
-                    reason=reason,
-                    lost_ns=lost_at - began_ns,
-                )
+    reasons = Reasons(samples)
+    every = [(flow, passage) for flow in plan.flows for passage in passages[flow.number]]
+    every.sort(key=lambda entry: entry[1].into_ns)
+    for flow, passage in every:
+        sent = passage.sent_ns - began_ns
+        if not 0 <= sent < end_ns:
+            continue
+        reason, lost_at = None, 0
+        if passage.arrived_ns == NOWHERE and passage.out_ns < began_ns + end_ns:
+            reason, lost_at = _lost(flow, passage, reasons)
+        arrived = passage.arrived_ns - began_ns
+        found.append(
+            Fate(
+                passage=passage,
+                flow=flow.number,
+                sent_ns=sent,
+                arrived_ns=arrived if passage.arrived_ns != NOWHERE and arrived < end_ns else None,
+                queue_ns=max(passage.out_ns - passage.into_ns, 0) if passage.into_ns != NOWHERE else 0,
+                reason=reason,
+                lost_ns=lost_at - began_ns,
             )
-    return found
+        )
+    return sorted(found, key=lambda fate: (fate.flow, fate.sent_ns))
 
 
-def _is_own(flow: Flow, passage: Passage) -> bool:
-    """Whether a packet belongs to the connection of the application, not to iperf3's control connection."""
-    if flow.app != "bulk" or passage.tcp is None:
-        return True
-    return passage.tcp[0 if passage.up else 1] == bulk.port(flow)
+class Reasons:
+    """Reasons of drops, oldest first: of each flow, or of the whole queue if the gateway does not count flows."""
+
+    def __init__(self, samples: Samples) -> None:
+        """Sort the drops by flow and direction."""
+        self._left: dict[tuple[int, bool], deque[str]] = defaultdict(deque)
+        for _, direction, flow, reason, count in samples.drops:
+            self._left[flow, direction == 0].extend([reason] * count)
+
+    def next(self, flow: int, *, up: bool) -> str | None:
+        """Take the reason of the next packet that did not leave; None if no drop is left, so it still waits."""
+        for key in ((flow, up), (ANY, up)):
+            if self._left[key]:
+                return self._left[key].popleft()
+        return None
 
 
-def _reasons(samples: Samples, flow: int, up: bool) -> list[str]:
-    """Return the reasons of a flow's drops in one direction, oldest first, as the gateway counted them."""
-    own = (drop for drop in samples.drops if drop[2] == flow and (drop[1] == 0) == up)
-    return [reason for _, _, _, reason, count in own for _ in range(count)]
-
-
-def _lost(flow: Flow, passage: Passage, reasons: list[str]) -> tuple[str | None, int]:
-    """Return reason and time of a loss: before the gateway, in it, or behind it.
-
-    The gateway counts drops per flow, so each missing packet takes the next reason. If no reason is left, the packet
-    still waits in a queue.
-    """
+def _lost(flow: Flow, passage: Passage, reasons: Reasons) -> tuple[str | None, int]:
+    """Return reason and time of a loss: before the gateway, in it, or behind it."""
     if passage.into_ns == NOWHERE:
         return "path", passage.sent_ns
     if passage.out_ns == NOWHERE:
-        return (reasons.pop(0) if reasons else None), passage.into_ns
+        return reasons.next(flow.number, up=passage.up), passage.into_ns
     path_loses = passage.up and flow.path.owner
     return ("path" if path_loses else "link"), passage.out_ns
 
@@ -186,13 +186,9 @@ def _tcp(recording: _native.Recording, seen: Seen) -> None:
 
 def tcp_samples(seen: Seen) -> Iterator[tuple[int, int, int, int, TcpState]]:
     """Yield time, flow, connection, side and state. Connections are numbered in order of appearance."""
-    flows = {flow.number: flow for flow in seen.plan.flows}
     known: dict[int, list[int]] = defaultdict(list)
     for at, number, side, state in seen.samples.tcp:
-        flow = flows[number]
         port = state.local_port if side == CLIENT else state.remote_port
-        if flow.app == "bulk" and port != bulk.port(flow):
-            continue
         if port not in known[number]:
             known[number].append(port)
         t_ns = at - seen.began_monotonic_ns

@@ -23,18 +23,18 @@ from gamelane.lab.bulk import Bulk
 from gamelane.lab.dash import Dash
 from gamelane.lab.datagrams import Datagrams
 from gamelane.lab.namespaces import Lab, missing
-from gamelane.lab.plan import DATAGRAMS, Flow, Plan, plan
+from gamelane.lab.plan import DATAGRAMS, Flow, Plan, Refusal, plan
 from gamelane.lab.reports import Reports
 from gamelane.lab.sampler import Sampler
 from gamelane.lab.taps import Taps
-from gamelane.lab.topology import Household, server_address
+from gamelane.lab.topology import Between, Household, server_address
 from gamelane.lab.waiting import GLANCE_S, Stopped
 from gamelane.lab.web import Web
 from gamelane.lab.windows import set_windows
 from gamelane.records.frames import frames
 from gamelane.records.results import ALONE, RunRecord
 
-TOOLS = {"iperf3": "iperf3", "tcpdump": "tcpdump", "ethtool": "ethtool"}
+TOOLS = {"tcpdump": "tcpdump", "ethtool": "ethtool"}
 """Tools that the lab needs, and their Debian packages."""
 
 
@@ -73,26 +73,34 @@ class Wanted:
     seed: int
     variants: Sequence[str]
     flows: Sequence[str]
+    between: Between
 
 
-def lacking() -> str | None:
+def lacking(between: Between) -> str | None:
     """Return the reason why the lab cannot run on this machine; None if it can."""
     if why := missing():
         return why
-    absent = [package for tool, package in TOOLS.items() if shutil.which(tool) is None]
+    absent = [package for tool, package in {**TOOLS, **between.tools}.items() if shutil.which(tool) is None]
     if absent:
         return f"{', '.join(absent)} not found; install with `apt-get install {' '.join(absent)}`"
     words = ["unshare", "--net", "ip", "link", "add", "switch", "type", "bridge"]
     made = subprocess.run(words, capture_output=True, check=False)
-    return None if made.returncode == 0 else "the kernel has no network bridges; load them with `modprobe bridge`"
+    return between.lacking() if made.returncode == 0 else "the kernel has no bridges; load them with `modprobe bridge`"
 
 
-def check() -> None:
+def check(between: Between) -> None:
     """Raise if the lab cannot run on this machine."""
-    if why := lacking():
-        raise LabError(f"--engine lab: {why}")
-    for program in (programs.GATEWAY, programs.IMPAIR, programs.TRAFFIC):
+    if why := lacking(between):
+        raise LabError(f"--engine {between.name}: {why}")
+    for program in (*between.needed, programs.TRAFFIC):
         program.find()
+
+
+def planned_for(between: Between, scenario: _native.Scenario, file: str, controls: Sequence[str] | None = None) -> Plan:
+    """Make the plan of a scenario; raise `ScenarioError` if the lab cannot run it."""
+    planned = plan(scenario, file, controls)
+    between.refuse(planned, Refusal(file))
+    return planned
 
 
 def run(wanted: Wanted, *, stopped: Stopped, keep: Path | None = None, pcap: Path | None = None) -> Finished | None:
@@ -100,7 +108,7 @@ def run(wanted: Wanted, *, stopped: Stopped, keep: Path | None = None, pcap: Pat
 
     If given, the folder `pcap` receives captures and the folder `keep` receives working files.
     """
-    planned = plan(wanted.scenario, wanted.file)
+    planned = planned_for(wanted.between, wanted.scenario, wanted.file)
     began_cpu = sum(os.times()[:4])
     with TemporaryDirectory(prefix="gamelane-lab-") as name:
         folder = keep or Path(name)
@@ -123,7 +131,7 @@ def _play(planned: Plan, wanted: Wanted, folder: Path, stopped: Stopped) -> _nat
     scenario = folder / "scenario.toml"
     scenario.write_text(absolute(planned.toml, Path(wanted.file).parent), encoding="utf-8")
     with Lab() as lab:
-        home = topology.build(lab, planned, scenario, folder)
+        home = topology.build(lab, planned, scenario, folder, wanted.between)
         if stopped():
             return None
         set_windows(home)

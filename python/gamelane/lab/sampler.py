@@ -12,6 +12,7 @@ from typing import Any
 
 from gamelane.errors import LabError
 from gamelane.lab.inside import inside
+from gamelane.lab.namespaces import Host
 from gamelane.lab.plan import DATAGRAMS, DIRECTIONS
 from gamelane.lab.sockdiag import Diagnosis, TcpState
 from gamelane.lab.topology import Household, server_address
@@ -19,6 +20,8 @@ from gamelane.lab.topology import Household, server_address
 EVERY_S = 0.1
 STATUS = ("127.0.0.1", 9720)
 PATIENCE_S = 5
+ANY = -1
+"""Instead of a flow, if the drops of a queue are not counted by flow."""
 CLIENT, SERVER = 0, 1
 SIDES = ("client", "server")
 
@@ -32,7 +35,7 @@ class Samples:
     rates: list[tuple[int, int, int]] = field(default_factory=list)
     """Time, direction, bit/s of a shaper that follows its link."""
     drops: list[tuple[int, int, int, str, int]] = field(default_factory=list)
-    """Time, direction, flow, reason, packets since the previous sample."""
+    """Time, direction, flow or `ANY`, reason, packets since the previous sample."""
     tcp: list[tuple[int, int, int, TcpState]] = field(default_factory=list)
     """Time, flow, side, state."""
     last: dict[str, Any] = field(default_factory=dict)
@@ -91,19 +94,23 @@ class Sampler:
     def _ask_boxes(self) -> None:
         """Sample the gateway, and the modem if there is one."""
         for box in self.home.boxes:
-            with inside(box):
-                status = ask()
+            status = box.status()
             now = time.monotonic_ns()
-            if box is self.home.gateway:
+            if box.host is self.home.gateway:
                 self.samples.last = status
                 for number, direction in enumerate(DIRECTIONS):
                     queue = status["queues"][direction]
                     self.samples.queues.append((now, number, queue["qlen"], queue["backlog"]))
                     if follows := status["autorate"].get(direction):
                         self.samples.rates.append((now, number, follows["rate_bps"]))
-            self._take_drops(box.name, status, now)
+            self._take_drops(box.host.name, status, now)
 
     def _take_drops(self, box: str, status: dict[str, Any], now: int) -> None:
+        if "flows" not in status:
+            for number, direction in enumerate(DIRECTIONS):
+                for reason, count in status["queues"][direction]["drop_reasons"].items():
+                    self._count((ANY, number, reason), box, count, now)
+            return
         for known in status["flows"]:
             flow = self._flows.get(known["server"].rpartition(":")[0])
             if flow is None:
@@ -128,12 +135,13 @@ class Sampler:
                 self.samples.tcp.append((now, flow, side, state))
 
 
-def ask() -> dict[str, Any]:
-    """Return the status of the gateway in the network namespace of the calling thread."""
-    link = http.client.HTTPConnection(*STATUS, timeout=PATIENCE_S)
-    try:
-        link.request("GET", "/status")
-        status: dict[str, Any] = json.loads(link.getresponse().read())
-    finally:
-        link.close()
+def ask(box: Host) -> dict[str, Any]:
+    """Return the status of the gateway in the network namespace of `box`."""
+    with inside(box):
+        link = http.client.HTTPConnection(*STATUS, timeout=PATIENCE_S)
+        try:
+            link.request("GET", "/status")
+            status: dict[str, Any] = json.loads(link.getresponse().read())
+        finally:
+            link.close()
     return status

@@ -27,7 +27,7 @@ SETTLE_S = 2.2
 NOWHERE = -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Packet:
     """A packet at one capture point."""
 
@@ -41,7 +41,7 @@ class Packet:
     """Source port, destination port, flags, acknowledgement, payload."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Passage:
     """A packet of a flow from end to end. Times are Unix nanoseconds; `NOWHERE` if it did not reach a point."""
 

@@ -6,7 +6,7 @@ Linux cannot set are refused. docs/lab.md lists where the kernel differs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -33,18 +33,21 @@ class Tcp:
     nagle: bool = True
 
 
-def tcp_of(keys: Mapping[str, Any], *, mtu: int, refuse: Refuse) -> Tcp:
-    """Translate `[tcp]`. `refuse` gets key, value, reason, allowed values and a hint."""
+def tcp_of(keys: Mapping[str, Any], *, mtu: int, refuse: Refuse, loaded: Sequence[str] | None = None) -> Tcp:
+    """Translate `[tcp]`. `refuse` gets key, value, reason, allowed values and a hint.
+
+    `loaded` are the congestion controls of the kernel that will run it; None for this one.
+    """
     for key, value in keys.items():
         if key in FIXED and value not in FIXED[key]:
             allowed = " or ".join(_written(one) for one in FIXED[key])
             refuse(key, value, "Linux has no setting for this", allowed, f"--set tcp.{key}={_bare(FIXED[key][0])}")
     asked = keys.get("congestion", "newreno")
     congestion = KERNEL_NAMES[asked]
-    if asked not in congestion_controls():
+    if asked not in congestion_controls(loaded):
         refuse(
             "congestion", asked, "this kernel does not have this congestion control",
-            ", ".join(f'"{name}"' for name in congestion_controls()),
+            ", ".join(f'"{name}"' for name in congestion_controls(loaded)),
             f"try `modprobe tcp_{congestion}`, or simulate it",
         )  # fmt: skip
     window = int(quantity.parse(keys.get("receive_window", DEFAULT_WINDOW), "B") or 0)
@@ -83,12 +86,13 @@ def settings_of(flows: list[Tcp]) -> dict[str, str]:
     }
 
 
-def congestion_controls() -> list[str]:
-    """Return the congestion controls of scenarios that the kernel has loaded."""
-    try:
-        loaded = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii").split()
-    except OSError:
-        loaded = ["reno"]
+def congestion_controls(loaded: Sequence[str] | None = None) -> list[str]:
+    """Return the congestion controls of scenarios that the kernel has loaded, or those among `loaded`."""
+    if loaded is None:
+        try:
+            loaded = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii").split()
+        except OSError:
+            loaded = ["reno"]
     return [word for word, name in KERNEL_NAMES.items() if name in loaded]
 
 

@@ -2,29 +2,25 @@
 
     hosts - home - [link, down] - gateway - (modem) - [link, up] - internet - [path] - servers
 
-Each name in brackets is a process of `gamelane-impair`. The gateway is `gamelane-gateway` with the `[gateway]` of the
-scenario. If it shapes, a second `gamelane-gateway` is the modem behind it. `home` and `internet` are kernel bridges.
-ARP entries are set beforehand, so that only packets of the scenario are on the links.
+`Between` fills the boxes between home and servers: with gamelane's programs, or with the kernel's queues. The modem
+exists only if the gateway shapes. `home` and `internet` are kernel bridges. ARP entries are set beforehand, so that
+only packets of the scenario are on the links.
 """
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from gamelane import programs, quantity
+from gamelane import programs
 from gamelane.errors import LabError
-from gamelane.lab import toml, waiting
 from gamelane.lab.namespaces import Host, Lab
-from gamelane.lab.plan import DIRECTIONS, Flow, Plan, each_way
+from gamelane.lab.plan import DIRECTIONS, Flow, Plan, Refusal, each_way
 from gamelane.lab.plan import Path as Way
 from gamelane.lab.tcp import settings_of
-
-FASTER = 1.02
-"""Rate of the emulated link over the gateway's rate. If the link process wakes up late, its backlog can then drain."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +31,14 @@ class Point:
     interface: str
 
 
+@dataclass(frozen=True)
+class Box:
+    """A host with queues. `status` returns its counters in the form of the gateway's `/status`."""
+
+    host: Host
+    status: Callable[[], dict[str, Any]]
+
+
 @dataclass
 class Household:
     """Namespaces and programs of a run."""
@@ -42,6 +46,8 @@ class Household:
     plan: Plan
     lab: Lab
     folder: Path
+    policy: Path
+    """The scenario, for the programs that read it."""
     hosts: dict[str, Host] = field(default_factory=dict)
     servers: dict[str, Host] = field(default_factory=dict)
     """By flow."""
@@ -54,9 +60,8 @@ class Household:
     """The interface to the internet: of the gateway, or of the modem behind it."""
     sites: list[Point] = field(default_factory=list)
     """Next to the servers, one for each path."""
-    policy: Path = field(init=False)
-    boxes: list[Host] = field(default_factory=list)
-    """Hosts with queues: the gateway, and the modem if there is one."""
+    boxes: list[Box] = field(default_factory=list)
+    """The gateway, and the modem if there is one."""
     programs: list[tuple[subprocess.Popen[str], Path]] = field(default_factory=list)
 
     def host_of(self, flow: Flow) -> Host:
@@ -74,70 +79,117 @@ class Household:
                 raise LabError(f"{log.stem} ended: {log.read_text(encoding='utf-8').strip() or program.returncode}")
 
 
+class Between(Protocol):
+    """What gateway, modem, link and paths are made of."""
+
+    @property
+    def name(self) -> str:
+        """The word of `--engine`."""
+
+    @property
+    def routed(self) -> bool:
+        """Whether the gateway is a router: hosts send frames to its Ethernet addresses."""
+
+    @property
+    def needed(self) -> tuple[programs.Program, ...]:
+        """Programs that it needs besides those of every lab."""
+
+    @property
+    def tools(self) -> Mapping[str, str]:
+        """Tools that it needs besides those of every lab, and their Debian packages."""
+
+    def refuse(self, plan: Plan, refusal: Refusal) -> None:
+        """Refuse a scenario that this cannot run."""
+
+    def lacking(self) -> str | None:
+        """Return why this machine cannot run it, besides programs and tools; None if it can."""
+
+    def path(self, home: Household, box: Host, way: Way) -> None:
+        """Start a path between the interfaces `near` and `far`: half the round trip each way, loss and jitter."""
+
+    def link(self, home: Household, box: Host, direction: str, ends: tuple[str, str]) -> None:
+        """Start one direction of the link behind its queue: time to send each packet, delay, jitter and loss."""
+
+    def gateways(self, home: Household, modem: Host | None) -> None:
+        """Start the gateway, and the modem if there is one.
+
+        The gateway holds the queue of the link at the link's rate. In a direction in which the scenario sets a rate
+        below it (`gateway.shape`), the modem holds that queue.
+        """
+
+
 def server_address(flow: Flow) -> str:
     """Return the address of the flow's own server. Captures tell flows apart by it."""
     return f"10.77.{2 + flow.number // 250}.{1 + flow.number % 250}"
 
 
-def build(lab: Lab, plan: Plan, scenario: Path, folder: Path) -> Household:
-    """Make namespaces and links, and start gateways and paths. The gateway reads `[gateway]` of the file `scenario`."""
-    home = Household(plan, lab, folder)
+def build(lab: Lab, plan: Plan, scenario: Path, folder: Path, between: Between) -> Household:
+    """Make namespaces and links, and start gateways and paths. Programs read the file `scenario`."""
+    home = Household(plan, lab, folder, scenario)
     switch, down = lab.host("home", bridge=True), lab.host("link-down", bridge=True)
     home.gateway, up = lab.host("gateway", bridge=True), lab.host("link-up", bridge=True)
     internet = lab.host("internet", bridge=True)
     mtu = plan.mtu
-    _bridge(switch, "switch")
-    _bridge(internet, "isp")
+    bridge(switch, "switch")
+    bridge(internet, "isp")
     lab.link(switch, down, names=("gw", "home"), mtu=mtu)
-    _port(switch, "gw", "switch")
+    port(switch, "gw", "switch")
     lab.link(down, home.gateway, names=("out", "lan"), mtu=mtu)
-    shaped = [direction for direction in DIRECTIONS if _shape(plan.gateway)[direction] is not None]
-    last = home.gateway
-    if shaped:
-        last = lab.host("modem", bridge=True)
-        lab.link(home.gateway, last, names=("wan", "lan"), mtu=mtu)
+    modem = lab.host("modem", bridge=True) if any(shapes(plan.gateway).values()) else None
+    last = modem or home.gateway
+    if modem is not None:
+        lab.link(home.gateway, modem, names=("wan", "lan"), mtu=mtu)
     lab.link(last, up, names=("wan", "in"), mtu=mtu)
     lab.link(up, internet, names=("out", "access"), mtu=mtu)
-    _port(internet, "access", "isp")
+    port(internet, "access", "isp")
     home.home, home.lan, home.wan = Point(switch, "gw"), Point(home.gateway, "lan"), Point(last, "wan")
     for number, way in enumerate(plan.paths):
         box = lab.host(f"path{number}", bridge=True)
         lab.link(box, internet, names=("near", f"near{number}"), mtu=mtu)
         lab.link(box, internet, names=("far", f"far{number}"), mtu=mtu)
-        _bridge(internet, f"site{number}")
-        _port(internet, f"near{number}", "isp")
-        _port(internet, f"far{number}", f"site{number}")
+        bridge(internet, f"site{number}")
+        port(internet, f"near{number}", "isp")
+        port(internet, f"far{number}", f"site{number}")
         home.sites.append(Point(internet, f"far{number}"))
-        _start_path(home, box, number, way)
+        between.path(home, box, way)
     for number, name in enumerate(plan.hosts):
         host = home.hosts[name] = lab.host(name, bridge=True)
         lab.link(host, switch, names=("eth0", f"host{number}"), mtu=mtu)
-        _port(switch, f"host{number}", "switch")
+        port(switch, f"host{number}", "switch")
     for flow in plan.flows:
         server = home.servers[flow.name] = lab.host(f"server of {flow.name}", bridge=True)
         lab.link(server, internet, names=("eth0", f"server{flow.number}"), mtu=mtu)
-        _port(internet, f"server{flow.number}", f"site{plan.paths.index(flow.path)}")
-    _addresses(home)
-    _start_link(home, down, "down", ("home", "out"))
-    _start_link(home, up, "up", ("in", "out"))
-    _start_gateways(home, scenario, last if shaped else None)
+        port(internet, f"server{flow.number}", f"site{plan.paths.index(flow.path)}")
+    _addresses(home, routed=between.routed)
+    between.link(home, down, "down", ("home", "out"))
+    between.link(home, up, "up", ("in", "out"))
+    between.gateways(home, modem)
     return home
 
 
-def _bridge(host: Host, name: str) -> None:
+def shapes(gateway: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return the rate of the gateway's own shaper in each direction."""
+    values = each_way(gateway.get("shape"), None)
+    return {way: value if isinstance(value, str) else None for way, value in zip(DIRECTIONS, values, strict=True)}
+
+
+def bridge(host: Host, name: str) -> None:
+    """Make a switch."""
     add = f"ip link add {name} type bridge stp_state 0 forward_delay 0 mcast_snooping 0"
     host.run("sh", "-ec", f"{add}; ip link set dev {name} up")
 
 
-def _port(host: Host, interface: str, bridge: str) -> None:
-    host.run("ip", "link", "set", interface, "master", bridge)
+def port(host: Host, interface: str, switch: str) -> None:
+    """Join an interface to a switch."""
+    host.run("ip", "link", "set", interface, "master", switch)
 
 
-def _addresses(home: Household) -> None:
+def _addresses(home: Household, *, routed: bool) -> None:
     """Set addresses, ARP entries, TCP settings of hosts, and routes with the TCP settings of each flow."""
     plan = home.plan
+    ways = {True: mac(home.lan.host, "lan"), False: mac(home.wan.host, "wan")} if routed else {}
     at_home = {name: (f"10.77.1.{number + 1}", home.hosts[name]) for number, name in enumerate(plan.hosts)}
-    macs = {id(host): _mac(host) for host in (*home.hosts.values(), *home.servers.values())}
+    macs = {id(host): mac(host) for host in (*home.hosts.values(), *home.servers.values())}
     commands: dict[str, list[str]] = {}
     for name, (address, _) in at_home.items():
         commands[name] = [f"ip addr add {address}/32 dev eth0"]
@@ -146,12 +198,12 @@ def _addresses(home: Household) -> None:
         server, theirs = server_address(flow), home.servers[flow.name]
         words = " ".join(flow.tcp.route)
         commands[flow.host] += [
-            f"ip neigh add {server} lladdr {macs[id(theirs)]} dev eth0 nud permanent",
+            f"ip neigh add {server} lladdr {ways.get(True) or macs[id(theirs)]} dev eth0 nud permanent",
             f"ip route add {server} dev eth0 src {address} {words}",
         ]
         own = [
             f"ip addr add {server}/32 dev eth0",
-            f"ip neigh add {address} lladdr {macs[id(host)]} dev eth0 nud permanent",
+            f"ip neigh add {address} lladdr {ways.get(False) or macs[id(host)]} dev eth0 nud permanent",
             f"ip route add {address} dev eth0 src {server} {words}",
             *_settings([flow]),
         ]
@@ -166,90 +218,6 @@ def _settings(flows: list[Flow]) -> list[str]:
     return [f"sysctl -qw net.ipv4.{key}='{value}'" for key, value in settings_of(tcp).items()] if tcp else []
 
 
-def _mac(host: Host) -> str:
-    return str(host.ip("link", "show", "dev", "eth0")[0]["address"])
-
-
-def _start_path(home: Household, box: Host, number: int, way: Way) -> None:
-    """Start a path: half the round trip in each direction, with loss and jitter."""
-    values = _delayed(each_way(way.jitter, "0s"), (way.rtt_s / 2,) * 2) | _both("loss", each_way(way.loss, "0%"))
-    _impair(home, box, f"path{number}", values, ("near", "far"))
-
-
-def _start_link(home: Household, box: Host, direction: str, ends: tuple[str, str]) -> None:
-    """Start one direction of the link: its rate, delay, jitter and loss. The queue of the link is in the gateway."""
-    link, at = home.plan.link, DIRECTIONS.index(direction)
-    rate = quantity.parse(link[direction], "bit/s") or 0.0
-    pair = [0.0, 0.0]
-    pair[at] = quantity.parse(link["delay"], "ms") or 0.0
-    jitter = ["0s", "0s"]
-    jitter[at] = each_way(link["jitter"], "0s")[at]
-    values = _delayed((jitter[0], jitter[1]), (pair[0] / 1e3, pair[1] / 1e3)) | {
-        "rate": {direction: f"{round(rate * FASTER)}bit"},
-        "limit": {direction: "10000p"},
-        "overhead": {direction: each_way(link["overhead"], "none")[at]},
-        "loss": {direction: each_way(link["loss"], "0%")[at]},
-    }
-    _impair(home, box, f"link-{direction}", values, ends)
-
-
-def _delayed(jitter: tuple[str, str], base_s: tuple[float, float]) -> dict[str, Any]:
-    """Translate jitter: a scenario adds it to the delay, `gamelane-impair` spreads it to both sides of the delay."""
-    half_s = [(quantity.parse(one, "ms") or 0.0) / 2e3 for one in jitter]
-    delays = {way: _time(base + more) for way, base, more in zip(DIRECTIONS, base_s, half_s, strict=True)}
-    varied = {way: {"spread": _time(more)} for way, more in zip(DIRECTIONS, half_s, strict=True) if more}
-    return {"delay": delays} | ({"jitter": varied} if varied else {})
-
-
-def _both(key: str, values: tuple[Any, Any]) -> dict[str, Any]:
-    return {key: dict(zip(DIRECTIONS, values, strict=True))}
-
-
-def _time(at_s: float) -> str:
-    return f"{round(at_s * 1e9)}ns"
-
-
-def _impair(home: Household, box: Host, name: str, values: Mapping[str, Any], ends: tuple[str, str]) -> None:
-    file = home.folder / f"{name}.toml"
-    file.write_text(toml.lines(values), encoding="utf-8")
-    words = ("run", ends[0], "--to", ends[1], "--file", str(file))
-    _start(home, box, name, "impairing", programs.IMPAIR, *words)
-
-
-def _start_gateways(home: Household, scenario: Path, modem: Host | None) -> None:
-    """Start the gateway, and the modem if there is one.
-
-    The gateway holds the queue of the link: it shapes to the link's rate. In a direction in which the scenario sets a
-    rate below it (`gateway.shape`), the modem holds that queue.
-    """
-    home.policy = scenario
-    shape = _shape(home.plan.gateway)
-    link = home.plan.link
-    unshaped = [direction for direction in DIRECTIONS if shape[direction] is None]
-    words = [f"--set=gateway.shape.{direction}={link[direction]}" for direction in unshaped]
-    ends = ("--lan", "lan", "--wan", "wan")
-    home.boxes = [home.gateway] if modem is None else [home.gateway, modem]
-    _start(home, home.gateway, "gateway", "forwarding", programs.GATEWAY, "run", *ends, str(scenario), *words)
-    if modem is None:
-        return
-    file = home.folder / "modem-policy.toml"
-    rates = {direction: link[direction] for direction in DIRECTIONS if direction not in unshaped}
-    gateway = home.plan.gateway
-    own = {"up": gateway.get("modem", {}), "down": gateway.get("isp", {}), "shape": rates}
-    kept = {key: gateway[key] for key in ("priority", "class", "rule") if key in gateway}
-    document = {"name": "modem", "link": dict(link), "gateway": {**kept, **own}}
-    flows = home.plan.toml[home.plan.toml.index("[[flow]]") :]
-    file.write_text(toml.lines(document) + flows, encoding="utf-8")
-    _start(home, modem, "modem", "forwarding", programs.GATEWAY, "run", *ends, str(file))
-
-
-def _shape(gateway: Mapping[str, Any]) -> dict[str, str | None]:
-    """Return the rate of the gateway's own shaper in each direction."""
-    values = each_way(gateway.get("shape"), None)
-    return {way: value if isinstance(value, str) else None for way, value in zip(DIRECTIONS, values, strict=True)}
-
-
-def _start(home: Household, box: Host, name: str, ready: str, program: programs.Program, *words: str) -> None:
-    log = home.folder / f"{name}.log"
-    home.programs.append((home.lab.start(box, program.find(), *words, log=log), log))
-    waiting.for_word(home.programs[-1][0], log, ready)
+def mac(host: Host, interface: str = "eth0") -> str:
+    """Return the Ethernet address of an interface."""
+    return str(host.ip("link", "show", "dev", interface)[0]["address"])

@@ -1,0 +1,120 @@
+"""Runs the jobs of an experiment in guests, several side by side."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from gamelane import library
+from gamelane.errors import LabError
+from gamelane.guest.boot import Watch, boot
+from gamelane.guest.case import ERROR, PCAP, Case, read_finished
+from gamelane.guest.kinds import SCRIPT, Guest
+from gamelane.interrupts import on_ctrl_c
+from gamelane.lab.run import planned_for
+from gamelane.lab.topology import Between
+from gamelane.runner import Batch, Finished, Job, flow_names
+
+GLANCE_S = 0.05
+EVERY_S = 10.0
+"""Interval of lines about the progress."""
+PASSED = ("PATH", "PYTHONPATH", "CARGO_TARGET_DIR", "LANG", "RUST_BACKTRACE")
+"""Variables that programs in a guest see, besides those of gamelane."""
+
+Said = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Guests:
+    """Boots `width` guests side by side."""
+
+    guest: Guest
+    between: Between
+    width: int
+
+    def run_all(self, jobs: Sequence[Job], *, file: str, say: Said | None = None, pcap: Path | None = None) -> Batch:
+        """Run every job. All jobs are checked before the first guest boots. Ctrl-C keeps the finished runs."""
+        path = str(Path(library.find(file)).resolve())
+        for job in jobs:
+            planned_for(self.between, job.scenario, path, self.guest.congestion_controls)
+        variants = dict.fromkeys(job.variant for job in jobs)
+        flows = dict.fromkeys(name for job in jobs for name in flow_names(job.scenario))
+        case = Case(self.between.name, path, tuple(variants), tuple(flows), pcap is not None)
+        batch, ended = Batch(), threading.Event()
+        watches = [Watch(f"{case.engine} in a guest ({job.variant}, seed {job.seed})", job.seed, ended) for job in jobs]
+
+        def interrupt() -> None:
+            batch.interrupted = True
+            ended.set()
+
+        def work(job: Job, watch: Watch) -> Finished | None:
+            return None if ended.is_set() else self._one(job, case.of(job), watch, pcap)
+
+        with on_ctrl_c(interrupt, earlier=True), ThreadPoolExecutor(max_workers=max(1, self.width)) as pool:
+            futures = [pool.submit(work, job, watch) for job, watch in zip(jobs, watches, strict=True)]
+            planned_s = [job.scenario.duration_s for job in jobs]
+            for done, share, left_s in _follow(futures, watches, planned_s):
+                if say is not None and not batch.interrupted:
+                    part = f"{done} of {len(jobs)} runs finished, {share:.0%} of all"
+                    say(f"{self.between.name} in guests: {part}, about {left_s:.0f} s left")
+        failures = [error for future in futures if (error := future.exception()) is not None]
+        if failures and not batch.interrupted:
+            raise failures[0]
+        batch.finished = [got for future in futures if not future.exception() and (got := future.result())]
+        return batch
+
+    def _one(self, job: Job, case: Case, watch: Watch, pcap: Path | None) -> Finished | None:
+        """Run one case; None if it was ended before."""
+        with TemporaryDirectory(prefix="gamelane-vm-") as place:
+            folder = Path(place)
+            case.write(folder)
+            script = self.guest.script(folder, _environment(), [sys.executable, "-m", "gamelane.guest.inside"])
+            (folder / SCRIPT).write_text(script, encoding="utf-8")
+            said = boot(self.guest, folder, watch)
+            if said is None:
+                return None
+            if (folder / ERROR).is_file():
+                raise LabError(json.loads((folder / ERROR).read_text(encoding="utf-8")))
+            found = read_finished(folder)
+            if found is None:
+                raise LabError(f"{watch.name} ended without a result; it said:\n" + "\n".join(said))
+            if pcap is not None:
+                for capture in (folder / PCAP).iterdir():
+                    shutil.copy(capture, pcap / capture.name)
+            return Finished(job, found.record, found.frames)
+
+
+def _follow(
+    futures: Sequence[Future[Finished | None]], watches: Sequence[Watch], planned_s: Sequence[float]
+) -> Iterator[tuple[int, float, float]]:
+    """Yield now and then: finished runs, share of all virtual time, seconds left. The first failure ends all runs."""
+    waiting, began, said = set(futures), time.monotonic(), time.monotonic()
+    while waiting:
+        finished, waiting = wait(waiting, timeout=GLANCE_S, return_when=FIRST_COMPLETED)
+        if any(future.exception() for future in finished):
+            watches[0].ended.set()
+        now = time.monotonic()
+        if waiting and (finished or now - said > EVERY_S) and not watches[0].ended.is_set():
+            said = now
+            done_s = sum(
+                planned if future.done() else min(watch.at_s, planned)
+                for future, watch, planned in zip(futures, watches, planned_s, strict=True)
+            )
+            share = done_s / sum(planned_s)
+            if share > 0:
+                yield len(futures) - len(waiting), share, (now - began) * (1 - share) / share
+
+
+def _environment() -> dict[str, str]:
+    """Return the variables that programs in a guest see."""
+    own = {name: value for name, value in os.environ.items() if name in PASSED or name.startswith("GAMELANE_")}
+    return {**own, "HOME": "/run", "LC_ALL": "C.UTF-8"}

@@ -1,0 +1,122 @@
+"""`gamelane run --engine kernel --vm` as a command: a real kernel in virtual time. Needs a built kernel."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import polars as pl
+import pytest
+
+from gamelane.errors import LabError
+from gamelane.guest import uml
+from tests.conftest import ROOT
+from tests.lab.running import Command
+from tests.needs import lacking
+
+HOUSEHOLD = """
+name = "two-hosts"
+duration = "6s"
+seed = 3
+[link]
+down = "12mbit"
+up = "1mbit"
+rtt = "40ms"
+[[flow]]
+name = "quake3"
+app = "game"
+model = "quake3"
+host = "console"
+[[flow]]
+name = "upload"
+app = "bulk"
+direction = "up"
+host = "phone"
+start = "1s"
+tcp = { receive_window = "64KiB" }
+"""
+QUEUES = ("fifo", "pie", "codel", "fq_pie", "fq_codel", "cake", "priority")
+PRIORITY = ("--set", 'gateway.priority=["quake3"]')
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kernel() -> None:
+    """Skip without a kernel for guests."""
+    try:
+        uml.UserModeLinux.find()
+    except LabError as error:
+        lacking(str(error).splitlines()[0])
+
+
+def flows(said: str) -> dict[str, dict[str, Any]]:
+    document = json.loads(said)
+    jsonschema.validate(document, json.loads((ROOT / "docs" / "schema" / "run.schema.json").read_text()))
+    variants = document.get("variants", {"run": document})
+    return {name: variant["runs"][0]["flows"] for name, variant in variants.items()}
+
+
+def test_every_queue_and_the_same_again(tmp_path: Path) -> None:
+    command = Command(tmp_path, HOUSEHOLD)
+    words = ("--vm", "--compare", f"gateway.*.queue={','.join(QUEUES)}", *PRIORITY, "--json", "-o")
+    first, second = (flows(command.run(*words, tmp_path / out, engine="kernel")[0]) for out in ("one", "two"))
+    for queue in QUEUES:
+        own, again = first[queue]["quake3"]["rtt_ms"], second[queue]["quake3"]["rtt_ms"]
+        for figure in ("p50", "p95"):
+            assert own[figure] == pytest.approx(again[figure], abs=0.1), (queue, figure)
+    rtt = {queue: first[queue]["quake3"]["rtt_ms"] for queue in QUEUES}
+    # 64 KiB at 1 Mbit/s take 524 ms. With its own queue the game waits for one packet of 12 ms.
+    assert rtt["fifo"]["p95"] > 450
+    assert all(40 < rtt[queue]["p95"] < 56 for queue in ("fq_pie", "fq_codel", "cake", "priority"))
+    tables = {path.stem: pl.read_parquet(path) for path in (tmp_path / "one").rglob("*.parquet")}
+    drops = tables["drops"].filter(pl.col("direction") == "up")
+    assert set(drops.filter(pl.col("variant") == "fq_codel")["reason"].cast(str)) <= {"aqm-dequeue"}
+    assert not command.processes()
+    assert list(command.place.iterdir()) == []
+
+
+def test_it_agrees_with_the_simulator(tmp_path: Path) -> None:
+    command = Command(tmp_path, HOUSEHOLD)
+    words = ("--compare", "gateway.*.queue=fifo,fq_codel", "--set", "tcp.recovery=rack", "--json")
+    kernel, simulated = (
+        flows(command.run(*words, *more, engine=engine)[0]) for engine, more in (("kernel", ("--vm",)), ("sim", ()))
+    )
+    for queue in ("fifo", "fq_codel"):
+        for figure in ("p50", "p95"):
+            real, model = (of[queue]["quake3"]["rtt_ms"][figure] for of in (kernel, simulated))
+            assert real == pytest.approx(model, rel=0.1, abs=3), (queue, figure)
+
+
+def test_the_lab_runs_in_a_guest_too(tmp_path: Path) -> None:
+    said, _ = Command(tmp_path, HOUSEHOLD).run("--vm", "--json", "--set", "gateway.*.queue=fq_codel", engine="lab")
+    assert flows(said)["run"]["quake3"]["rtt_ms"]["p95"] < 60
+
+
+def test_what_the_kernel_lacks_is_refused_before_anything_boots(tmp_path: Path) -> None:
+    command = Command(tmp_path, HOUSEHOLD)
+    with command.start("--vm", "--set", "gateway.voap=true", engine="kernel") as process:
+        _, complaint = process.communicate(timeout=240)
+    assert process.returncode == 2
+    assert "`gateway.voap`" in complaint
+    assert "hint:" in complaint
+
+
+def test_ctrl_c_keeps_the_finished_runs_and_ends_the_guests(tmp_path: Path) -> None:
+    command = Command(tmp_path, HOUSEHOLD)
+    words = ("--vm", "--repeat", "40", "--threads", "1", "-o", tmp_path / "out")
+    with command.start(*words, engine="kernel") as process:
+        heard = ""
+        for line in process.stderr or ():
+            heard += line
+            if "1 of 40 runs finished" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=240)
+    assert process.returncode == 130, heard
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert 1 <= len(manifest["variants"][0]["runs"]) < 40
+    assert manifest["host"]["kernel"].startswith("User-Mode-Linux 6")
+    command.gone()
+    assert list(command.place.iterdir()) == []
