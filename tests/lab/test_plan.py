@@ -61,7 +61,11 @@ def test_losses_in_bursts_and_one_way_are_of_a_path_too() -> None:
 def test_tcp_of_a_flow_is_in_its_routes() -> None:
     upload = _plan(("tcp.congestion", "cubic"), ("flow.upload.tcp.receive_window", "64KiB")).flows[1].tcp
     assert " ".join(upload.route) == "congctl cubic window 65536 initcwnd 10"
-    assert upload.settings["tcp_sack"] == "1"
+    assert upload.settings["tcp_recovery"] == "1"
+    assert upload.settings["tcp_dsack"] == "1"
+    automatic = _plan(("tcp.congestion", "newreno")).flows[1].tcp
+    assert automatic.window is None
+    assert " ".join(automatic.route) == "congctl reno initcwnd 10"
     plain = _plan(("tcp.recovery", "newreno"), ("tcp.initial_window", "rfc5681"), ("tcp.delayed_ack", "off"))
     tcp = plain.flows[1].tcp
     assert tcp.settings["tcp_sack"] == "0"
@@ -79,7 +83,9 @@ def test_tcp_of_a_flow_is_in_its_routes() -> None:
             "false",
             "given:   false\n  allowed: true\n  hint:    --set tcp.limited_transmit=true",
         ),
-        ("tcp.delayed_ack", "100ms", 'allowed: "40ms" or "off"'),
+        ("tcp.delayed_ack", "100ms", 'allowed: "linux" or "off"'),
+        ("tcp.stack", "rfc", 'given:   "rfc"\n  allowed: "linux"\n  hint:    --set tcp.stack=linux'),
+        ("tcp.receive_window", "freebsd", 'allowed: a size, or "auto"'),
         ("flow.upload.tcp.timestamps", "false", "with another tcp_timestamps, and Linux has one value per host"),
     ],
 )

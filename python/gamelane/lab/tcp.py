@@ -14,7 +14,8 @@ from typing import Any, NoReturn
 from gamelane import _native, quantity
 from gamelane.catalogue import CONGESTION, RECOVERY, TIMERS
 
-DEFAULT_WINDOW = "4MiB"
+AUTOMATIC = "auto"
+STACK = "linux"
 HEADERS = _native.IPV4_HEADER + _native.TCP_HEADER
 
 Refuse = Callable[[str, Any, str, str, str], NoReturn]
@@ -28,8 +29,8 @@ class Tcp:
     """Attributes of the routes between its two hosts, as `ip route` takes them."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """Values of sysctl keys below `net.ipv4`."""
-    window: int = 0
-    """Maximum window that the receiver advertises, in bytes."""
+    window: int | None = None
+    """Maximum window that the receiver advertises, in bytes; None: the kernel adapts its receive buffer."""
     nagle: bool = True
 
 
@@ -38,11 +39,13 @@ def tcp_of(keys: Mapping[str, Any], *, mtu: int, refuse: Refuse, loaded: Sequenc
 
     `loaded` are the congestion controls of the kernel that will run it; None for this one.
     """
+    if (stack := keys.get("stack", STACK)) != STACK:
+        refuse("stack", stack, "the hosts run Linux's TCP", f'"{STACK}"', f"--set tcp.stack={STACK}, or simulate it")
     for key, value in keys.items():
         if key in FIXED and value not in FIXED[key]:
             allowed = " or ".join(_written(one) for one in FIXED[key])
             refuse(key, value, "Linux has no setting for this", allowed, f"--set tcp.{key}={_bare(FIXED[key][0])}")
-    asked = keys.get("congestion", "newreno")
+    asked = keys.get("congestion", "cubic")
     congestion = KERNEL_NAMES[asked]
     if asked not in congestion_controls(loaded):
         refuse(
@@ -50,24 +53,24 @@ def tcp_of(keys: Mapping[str, Any], *, mtu: int, refuse: Refuse, loaded: Sequenc
             ", ".join(f'"{name}"' for name in congestion_controls(loaded)),
             f"try `modprobe tcp_{congestion}`, or simulate it",
         )  # fmt: skip
-    window = int(quantity.parse(keys.get("receive_window", DEFAULT_WINDOW), "B") or 0)
-    route = [
-        "congctl",
-        congestion,
-        "window",
-        str(window),
-        "initcwnd",
-        str(_initial(keys.get("initial_window", 10), mtu)),
-    ]
+    size = keys.get("receive_window", AUTOMATIC)
+    if size == "freebsd":
+        hint = f"--set tcp.receive_window={AUTOMATIC}"
+        refuse("receive_window", size, "the hosts run Linux's TCP", f'a size, or "{AUTOMATIC}"', hint)
+    window = None if size == AUTOMATIC else int(quantity.parse(size, "B") or 0)
+    route = ["congctl", congestion]
+    if window is not None:
+        route += ["window", str(window)]
+    route += ["initcwnd", str(_initial(keys.get("initial_window", 10), mtu))]
     if keys.get("delayed_ack") == "off":
         route += ["quickack", "1"]
     if keys.get("ecn", False):
         route += ["features", "ecn"]
     settings = {
-        **(RECOVERY[keys.get("recovery", "sack")].linux or {}),
+        **(RECOVERY[keys.get("recovery", "rack")].linux or {}),
         "tcp_timestamps": _switch(keys.get("timestamps", True)),
-        "tcp_dsack": _switch(keys.get("dsack", False)),
-        "tcp_frto": "2" if keys.get("frto", False) else "0",
+        "tcp_dsack": _switch(keys.get("dsack", True)),
+        "tcp_frto": "2" if keys.get("frto", True) else "0",
         "tcp_slow_start_after_idle": _switch(keys.get("restart_after_idle", True)),
         "tcp_thin_linear_timeouts": _switch(keys.get("linear_timeouts", False)),
     }
@@ -75,11 +78,12 @@ def tcp_of(keys: Mapping[str, Any], *, mtu: int, refuse: Refuse, loaded: Sequenc
 
 
 def settings_of(flows: list[Tcp]) -> dict[str, str]:
-    """Return the settings of a host that is an end of these flows. `windows.py` sets the receive buffers."""
+    """Return the settings of a host that is an end of these flows. `windows.py` sets receive buffers of a given size."""
     found = {key: value for tcp in flows for key, value in tcp.settings.items()}
     return {
         **found,
-        "tcp_moderate_rcvbuf": "0",
+        "tcp_moderate_rcvbuf": "1",
+        "tcp_rmem": f"4096 131072 {6 << 20}",
         "tcp_wmem": f"4096 65536 {1 << 25}",
         "tcp_notsent_lowat": str(1 << 17),
         "tcp_no_metrics_save": "1",
@@ -118,9 +122,15 @@ def _bare(value: Any) -> str:
 
 KERNEL_NAMES = {word: row.linux["tcp_congestion_control"] for word, row in CONGESTION.items() if row.linux}
 FIXED: dict[str, tuple[Any, ...]] = {
-    "recovery": ("sack", *(word for word, row in RECOVERY.items() if row.linux is not None and word != "sack")),
+    "recovery": ("rack", *(word for word, row in RECOVERY.items() if row.linux is not None and word != "rack")),
     "timer": tuple(word for word, row in TIMERS.items() if row.linux is not None),
-    "delayed_ack": ("40ms", "off"),
+    "delayed_ack": ("linux", "off"),
+    "window_counts": ("segments",),
+    "slow_start": ("linux",),
+    "hystart": (True,),
+    "reduction": ("prr",),
+    "window_validation": ("rfc2861",),
+    "eifel": (True,),
     "limited_transmit": (True,),
     "quick_acks": (16,),
     "thin_below": (4,),

@@ -1,4 +1,4 @@
-"""Sets receive buffers so that hosts advertise the receive window of the scenario.
+"""Sets receive buffers so that hosts advertise the receive window of the scenario, where it has a size.
 
 Linux advertises a share of its receive buffer. It learns that share from the first packets: their data over the memory
 they take. So one connection through the household measures the share before the run, and buffers are set by it.
@@ -23,8 +23,8 @@ _known: dict[int, float] = {}
 
 
 def set_windows(home: Household) -> None:
-    """Set the receive buffers of all hosts that receive TCP data."""
-    flows = [flow for flow in home.plan.flows if flow.app not in DATAGRAMS]
+    """Set the receive buffers of all hosts that receive TCP data with a window of a given size."""
+    flows = [flow for flow in home.plan.flows if flow.app not in DATAGRAMS and flow.tcp.window is not None]
     if not flows:
         return
     mtu = home.plan.mtu
@@ -32,8 +32,8 @@ def set_windows(home: Household) -> None:
         _known[mtu] = _share(home, flows[0])
     for flow in flows:
         receiver = home.servers[flow.name] if flow.up else home.host_of(flow)
-        room = round(flow.tcp.window / _known[mtu])
-        receiver.run("sysctl", "-qw", f"net.ipv4.tcp_rmem=4096 {room} {room}")
+        room = round((flow.tcp.window or 0) / _known[mtu])
+        receiver.run("sysctl", "-qw", "net.ipv4.tcp_moderate_rcvbuf=0", f"net.ipv4.tcp_rmem=4096 {room} {room}")
 
 
 def _share(home: Household, flow: Flow) -> float:
