@@ -194,6 +194,8 @@ pub struct TcpTuning {
     /// Eifel detection (RFC 3522): a timestamp shows that an ACK answers the original, not the retransmission. The
     /// sender then undoes the window reduction (Linux `tcp_packet_delayed`).
     pub eifel: bool,
+    /// Retransmissions of a client's SYN that do not double the wait (Linux `tcp_syn_linear_timeouts`: 4 since 6.5).
+    pub linear_syns: u32,
     /// Unit of the congestion window.
     pub window_counts: WindowCounts,
     /// How much an ACK adds to the congestion window in slow start.
@@ -281,6 +283,7 @@ impl Default for TcpTuning {
             duplicate_sack: false,
             forward_rto: false,
             eifel: false,
+            linear_syns: 0,
             window_counts: WindowCounts::Bytes,
             slow_start: SlowStart::Rfc5681,
             hystart: false,

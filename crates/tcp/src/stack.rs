@@ -61,6 +61,7 @@ impl crate::catalogue::Stack {
                     duplicate_sack: true,
                     forward_rto: true,
                     eifel: true,
+                    linear_syns: 4,
                     window_counts: WindowCounts::Segments,
                     slow_start: SlowStart::Linux,
                     hystart: true,

@@ -131,6 +131,7 @@ FIXED: dict[str, tuple[Any, ...]] = {
     "reduction": ("prr",),
     "window_validation": ("rfc2861",),
     "eifel": (True,),
+    "linear_syns": (4,),
     "limited_transmit": (True,),
     "quick_acks": (16,),
     "thin_below": (4,),

@@ -2,7 +2,7 @@
 //! timestamps, SACK (RFC 2018 section 2), ECN (RFC 3168 section 6.1.1). TCP Fast Open and SYN cookies are left out.
 
 use super::{State, TcpEndpoint, clock};
-use crate::config::{RecoveryKind, TcpConfig, TimerKind};
+use crate::config::{RecoveryKind, TcpConfig};
 use crate::congestion::Congestion;
 use crate::receiver::window_shift;
 use crate::recovery::Recovery;
@@ -40,11 +40,8 @@ impl Handshake {
     }
 }
 
-/// Maximum number of SYN retransmissions (Linux `tcp_syn_retries`).
+/// Maximum number of SYN retransmissions after those that do not double the wait (Linux `tcp_syn_retries`).
 const MAX_SYN_RETRIES: u32 = 6;
-/// Retransmissions of a client's SYN that do not double the wait (Linux `tcp_syn_linear_timeouts`, since 6.5). They do
-/// not count towards [`MAX_SYN_RETRIES`].
-const LINEAR_SYN_RETRIES: u32 = 4;
 /// Maximum segment size if the SYN has no MSS option (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u16 = 536;
 /// Minimum segment size, regardless of the options (Linux `TCP_MIN_SND_MSS`).
@@ -110,10 +107,8 @@ impl TcpEndpoint {
         handshake.due = true;
         handshake.retries += 1;
         let retries = handshake.retries;
-        let linear = match self.state {
-            State::SynSent(_) if self.config.timer == TimerKind::Linux => LINEAR_SYN_RETRIES,
-            _ => 0,
-        };
+        let is_client = matches!(self.state, State::SynSent(_));
+        let linear = if is_client { self.sender.tuning.linear_syns } else { 0 };
         let give_up = retries > MAX_SYN_RETRIES + linear;
         if retries > linear {
             self.sender.timeout.back_off();

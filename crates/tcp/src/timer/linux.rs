@@ -11,7 +11,7 @@ use gamelane_core::Duration;
 pub const LINUX: TcpDescriptor = TcpDescriptor {
     word: "linux-6",
     label: "Linux 6",
-    about: "Timer of Linux 6: the timeout is at least 200 ms above the round trip time. A client repeats its SYN after 1, 2, 3, 4 and 5 s.",
+    about: "Timer of Linux 6: the timeout is at least 200 ms above the round trip time.",
     keys: &[],
     page: "tcp",
     facts: TcpFacts { linux: Some(&[]) },

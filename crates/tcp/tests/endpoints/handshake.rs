@@ -2,7 +2,7 @@
 
 use crate::pair::{Fate, Pair, Side, plain};
 use gamelane_core::{ByteCount, Duration, Instant, IpLen};
-use gamelane_tcp::{RecoveryKind, TcpConfig, TcpEndpoint, TcpEvent, TimerKind};
+use gamelane_tcp::{RecoveryKind, TcpConfig, TcpEndpoint, TcpEvent, TcpTuning, TimerKind};
 
 #[test]
 fn three_segments_open_both_ends() {
@@ -49,21 +49,26 @@ fn a_lost_syn_ack_is_asked_for_again() {
 
 #[test]
 fn nobody_answers() {
-    let mut client = TcpEndpoint::connect(plain(), Instant::ZERO);
-    let mut sent = Vec::new();
-    let mut now = Instant::ZERO;
-    loop {
-        while client.poll_transmit(now).is_some() {
-            sent.push(now.as_nanos() / 1_000_000_000);
+    // Six retransmissions with doubling intervals (Linux `tcp_syn_retries`), and before them four 1 s apart
+    // (`tcp_syn_linear_timeouts`).
+    for (linear_syns, expected) in
+        [(0, &[0, 1, 3, 7, 15, 31, 63][..]), (4, &[0, 1, 2, 3, 4, 5, 7, 11, 19, 35, 67])]
+    {
+        let tuning = TcpTuning { linear_syns, ..TcpTuning::default() };
+        let mut client = TcpEndpoint::connect(plain(), Instant::ZERO).tuned(tuning);
+        let mut sent = Vec::new();
+        let mut now = Instant::ZERO;
+        loop {
+            while client.poll_transmit(now).is_some() {
+                sent.push(now.as_nanos() / 1_000_000_000);
+            }
+            let Some(at) = client.poll_timeout() else { break };
+            now = at;
+            client.handle_timeout(now);
         }
-        let Some(at) = client.poll_timeout() else { break };
-        now = at;
-        client.handle_timeout(now);
+        assert_eq!(sent, expected);
+        assert_eq!(client.poll_event(), Some(TcpEvent::Closed));
     }
-    // Four retransmissions 1 s apart (Linux `tcp_syn_linear_timeouts`), then six with doubling intervals
-    // (`tcp_syn_retries`).
-    assert_eq!(sent, [0, 1, 2, 3, 4, 5, 7, 11, 19, 35, 67]);
-    assert_eq!(client.poll_event(), Some(TcpEvent::Closed));
 }
 
 #[test]

@@ -49,6 +49,7 @@ pub fn tuning() -> impl Strategy<Value = TcpTuning> {
         window_counts: if on[6] { WindowCounts::Segments } else { WindowCounts::Bytes },
         slow_start: if on[7] { SlowStart::Linux } else { SlowStart::Rfc5681 },
         eifel: on[8],
+        linear_syns: thin_below - 1,
         hystart: on[9],
         reduction: if on[10] { Reduction::Proportional } else { Reduction::AtOnce },
         window_validation: if on[11] { WindowValidation::Decay } else { WindowValidation::Restart },

@@ -32,6 +32,7 @@ pub(super) fn check(tcp: &Tcp, place: &Place<'_>) -> Result<(), ScenarioError> {
     };
     within("modified_in_flight", tcp.modified_in_flight.map(u64::from), 1, 1000)?;
     within("modified_margin_shift", tcp.modified_margin_shift.map(u64::from), 0, 16)?;
+    within("linear_syns", tcp.linear_syns.map(u64::from), 0, 100)?;
     within("thin_below", tcp.thin_below.map(u64::from), 1, 1000)?;
     within("rdb_segments", tcp.rdb_segments.map(u64::from), 1, 255)
 }
@@ -147,6 +148,7 @@ fn tuning(base: TcpTuning, tcp: &Tcp) -> TcpTuning {
         duplicate_sack: tcp.dsack.unwrap_or(base.duplicate_sack && tcp.rdb != Some(true)),
         forward_rto: tcp.frto.unwrap_or(base.forward_rto),
         eifel: tcp.eifel.unwrap_or(base.eifel),
+        linear_syns: tcp.linear_syns.unwrap_or(base.linear_syns),
         hystart: tcp.hystart.unwrap_or(base.hystart),
         reduction: tcp.reduction.map_or(base.reduction, |how| match how {
             tcp::Reduction::Rfc5681 => Reduction::AtOnce,

@@ -137,6 +137,10 @@ pub struct Tcp {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "true"))]
     pub eifel: Option<bool>,
+    /// Retransmissions of a SYN that do not double the wait (Linux `tcp_syn_linear_timeouts`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "4"))]
+    pub linear_syns: Option<u32>,
     /// Writes that wait are merged into one segment, even without Nagle's algorithm.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "false"))]
@@ -211,6 +215,7 @@ impl Tcp {
             dsack,
             frto,
             eifel,
+            linear_syns,
             merge_writes,
             piggyback,
             rdb,
