@@ -7,11 +7,15 @@
 //!    expects it. Rare contents come first and become part of the path.
 //! 3. Without anchors, contents that occur equally often at both points match in order. Otherwise the path of other
 //!    flows decides.
-//! 4. A result with too many contradictions is rejected.
+//! 4. If step 2 leaves packets of one content alone at both points, the order of all packets is tried: [`super::order`].
+//! 5. A result with too many contradictions is rejected.
 //!
 //! Packets with payload and packets without have separate paths, because a gateway may give priority to ACKs. Payload
 //! beyond the content hash is not compared.
 
+use std::ops::Range;
+
+use super::order::by_order;
 use super::path::{Deviation, Path, Same};
 use super::sightings::Sighting;
 
@@ -92,9 +96,16 @@ pub(super) fn matched(first: &[Sighting], second: &[Sighting], elsewhere: Option
             pairs.sort_unstable();
             paths = Paths::through(&pairs, first, second);
         }
+        for payload in [false, true] {
+            let kind = repeated.iter().filter(|group| (first[group.0[0].1 as usize].payload > 0) == payload);
+            if contradictions(&pairs, kind, first.len(), second.len()) > 0 {
+                rearrange(&mut pairs, first, second, payload);
+            }
+        }
     }
     pairs.sort_unstable();
-    if contradictions(&pairs, &repeated, first.len(), second.len()) * MOST_CONTRADICTIONS > pairs.len() {
+    if contradictions(&pairs, repeated.iter(), first.len(), second.len()) * MOST_CONTRADICTIONS > pairs.len()
+    {
         return Matched::UNCLEAR;
     }
     Matched { pairs, unclear: false }
@@ -122,7 +133,12 @@ impl Paths {
 
 /// Counts pairs of packets with equal content that are unmatched, one at each point, although both captures ran. They
 /// would count as a loss and as a packet that nobody sent, but most are one packet that the matching missed.
-fn contradictions(pairs: &[Pair], repeated: &[Same<'_>], first: usize, second: usize) -> usize {
+fn contradictions<'a>(
+    pairs: &[Pair],
+    repeated: impl Iterator<Item = &'a Same<'a>>,
+    first: usize,
+    second: usize,
+) -> usize {
     let mut matched = [vec![false; first], vec![false; second]];
     for pair in pairs {
         matched[0][pair.first as usize] = true;
@@ -137,7 +153,50 @@ fn contradictions(pairs: &[Pair], repeated: &[Same<'_>], first: usize, second: u
         let places = packets.iter().map(|&(_, place)| place as usize);
         places.filter(|place| ranges[point].contains(place) && !matched[point][*place]).count()
     };
-    repeated.iter().map(|(ours, theirs)| alone(0, ours).min(alone(1, theirs))).sum()
+    repeated.map(|(ours, theirs)| alone(0, ours).min(alone(1, theirs))).sum()
+}
+
+/// Replaces the pairs of packets with or without payload by those of [`by_order`]. It does so if all pairs remain, or if the
+/// delay then changes less abruptly. Otherwise the network did repeat a packet, and lost another one of the same content.
+fn rearrange(pairs: &mut Vec<Pair>, first: &[Sighting], second: &[Sighting], payload: bool) {
+    let is_kind = |packet: &Sighting| (packet.payload > 0) == payload;
+    let (mut before, others): (Vec<Pair>, Vec<Pair>) =
+        pairs.iter().partition(|pair| is_kind(&first[pair.first as usize]));
+    before.sort_unstable();
+    let ranges = [|pair: &Pair| pair.first as usize, |pair: &Pair| pair.second as usize].map(|place| {
+        let places = before.iter().map(place);
+        places.clone().min().unwrap_or(0)..places.max().map_or(0, |last| last + 1)
+    });
+    let [in_first, in_second] = ranges;
+    // One capture may begin before the other or end after it. Then only the packets between matched ones are in order.
+    let whole = || ordered(first, second, [0..first.len(), 0..second.len()], is_kind);
+    let Some(found) = whole().or_else(|| ordered(first, second, [in_first, in_second], is_kind)) else {
+        return;
+    };
+    let roughness_ns = |pairs: &[Pair]| {
+        let path = Path::new(in_order(pairs).map(|pair| times(first, second, pair)));
+        path.map_or(0.0, |path| path.roughness_ns())
+    };
+    let all_remain = before.iter().all(|pair| found.binary_search(pair).is_ok());
+    if all_remain || roughness_ns(&found) < roughness_ns(&before) {
+        *pairs = [others, found].concat();
+    }
+}
+
+/// Pairs of [`by_order`] among the packets of one kind in a range of each point.
+fn ordered(
+    first: &[Sighting],
+    second: &[Sighting],
+    [in_first, in_second]: [Range<usize>; 2],
+    is_kind: impl Fn(&Sighting) -> bool,
+) -> Option<Vec<Pair>> {
+    let part = |packets: &[Sighting], range: Range<usize>| -> (Vec<u32>, Vec<Sighting>) {
+        let places = range.map(|place| (place as u32, packets[place]));
+        places.filter(|(_, packet)| is_kind(packet)).unzip()
+    };
+    let ((ours, first), (theirs, second)) = (part(first, in_first), part(second, in_second));
+    let place = |pair: Pair| Pair { first: ours[pair.first as usize], second: theirs[pair.second as usize] };
+    Some(by_order(&first, &second)?.into_iter().map(place).collect())
 }
 
 /// Content and index of each packet, sorted.
@@ -149,7 +208,7 @@ pub(super) fn by_content(packets: &[Sighting]) -> ByContent {
     order
 }
 
-fn times(first: &[Sighting], second: &[Sighting], pair: Pair) -> (u64, u64) {
+pub(super) fn times(first: &[Sighting], second: &[Sighting], pair: Pair) -> (u64, u64) {
     (first[pair.first as usize].at_ns, second[pair.second as usize].at_ns)
 }
 

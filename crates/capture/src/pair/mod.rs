@@ -11,6 +11,7 @@ pub mod games;
 mod losses;
 mod matching;
 mod one_way;
+mod order;
 mod partners;
 mod path;
 mod round_trips;

@@ -53,7 +53,7 @@ impl Path {
     /// Returns the expected time at the first point of a packet that is at the second point at `second_ns`, and the
     /// largest allowed deviation from it. Between two packets of the path, the limit is the difference of their delays
     /// plus `usual_ns`. Before and after the path it is `spread_ns` plus 1 s.
-    fn expected(&self, second_ns: u64) -> (i64, u64) {
+    pub(super) fn expected(&self, second_ns: u64) -> (i64, u64) {
         let next = self.points.partition_point(|point| point.0 < second_ns);
         let (before, after) = (self.points[..next].last(), self.points[next..].first());
         let limit_ns = match (before, after) {
@@ -68,6 +68,13 @@ impl Path {
     /// True if the path can have this delay: it differs from the expected one by at most `spread_ns` plus 1 s.
     pub(super) fn allows(&self, (first_ns, second_ns): (u64, u64)) -> bool {
         self.expected(second_ns).0.abs_diff(first_ns as i64) <= self.spread_ns.saturating_add(SECOND)
+    }
+
+    /// Mean deviation of a packet's delay from that of its neighbours.
+    pub(super) fn roughness_ns(&self) -> f64 {
+        let (sum, count) =
+            deviations(&self.points).fold((0.0, 0), |(sum, count), one| (sum + one as f64, count + 1));
+        sum / f64::from(count.max(1))
     }
 
     /// Assigns packets of equal content in order, so that the sum of their deviations is least. A packet gets no
@@ -114,10 +121,15 @@ fn usual_deviation(points: &[(u64, u64)]) -> Option<u64> {
     if points.len() < MIN_POINTS {
         return Some(SECOND);
     }
-    let deviations = points
-        .windows(3)
-        .map(|three| between(Some(&three[0]), Some(&three[2]), three[1].0).abs_diff(three[1].1 as i64));
-    Some(deviations.max().unwrap_or(0).saturating_mul(2).saturating_add(10 * MILLISECOND))
+    Some(deviations(points).max().unwrap_or(0).saturating_mul(2).saturating_add(10 * MILLISECOND))
+}
+
+/// Deviations of the packets from the line between their two neighbours.
+fn deviations(points: &[(u64, u64)]) -> impl Iterator<Item = u64> {
+    let deviation = |three: &[(u64, u64)]| {
+        between(Some(&three[0]), Some(&three[2]), three[1].0).abs_diff(three[1].1 as i64)
+    };
+    points.windows(3).map(deviation)
 }
 
 /// Assigns `expected` to `sent`, both sorted, and calls `found` for each pair. The assignment keeps the order and has
