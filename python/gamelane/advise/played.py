@@ -36,7 +36,7 @@ def records(frames: Mapping[str, pl.DataFrame]) -> tuple[Records, Records]:
         for stream, flow in enumerate(loads):
             own, gone = arrived.filter(flow=flow), lost.filter(flow=flow)
             receiver.append(Like(way, LOAD, PAYLOAD).records(RECEIVED, own["t_s"]))
-            sender.append(_delivered(way, stream, own["t_s"].to_numpy(), len(gone)))
+            sender.append(_delivered(way, stream, *(each["t_s"].to_numpy() for each in (own, gone))))
             back = {"flow": flow, "direction": BACK[name]}
             sender.append(_acknowledged(way, stream, *(frames[table].filter(**back) for table in ("delay", "windows"))))
     trips = frames["rtt"].filter(flow=household.GAME)
@@ -63,10 +63,11 @@ class Like:
         return found
 
 
-def _delivered(way: int, stream: int, times_s: Floats, lost: int) -> Records:
-    """Return the sender's count of the packets that arrived at these times, as it would have been sampled."""
+def _delivered(way: int, stream: int, times_s: Floats, lost_s: Floats) -> Records:
+    """Return the sender's counts of the packets that arrived and were lost at these times, as it would sample them."""
     found = Like(way, LOAD, PACKET).records(DELIVERED, _sampled(times_s))
-    found["number"], found["beside"], found["value"] = stream, lost, np.searchsorted(times_s, found["at"] / 1e9)
+    found["number"] = stream
+    found["value"], found["beside"] = (np.searchsorted(each, found["at"] / 1e9) for each in (times_s, lost_s))
     return found
 
 

@@ -134,12 +134,12 @@ def _lane(of: Sender, other: Sender, times: Mapping[str, Span]) -> Lane | None:
     windows, busy = windows_of(grid, bytes_, np.sort(within(of.stamped, load)["at"]) / 1e9, added)
     rate, seen = _rate(windows, busy)
     loads = [load, *(span for name, span in times.items() if name == "both")]
-    dropped = any(of.dropped(span) for span in loads)
-    found = [_buffer(of.added_ms(base, span), rate.value, dropped=dropped) for span in loads]
-    buffer = max((each for each in found if each is not None), key=lambda each: each.value, default=None)
-    filled: Filled = "no queue" if buffer is None else "dropped" if dropped else "not filled"
+    found = [_buffer(of.queued_ms(base, span), rate.value, dropped=of.dropped(span)) for span in loads]
+    buffer = _largest([each for each in found if each is not None])
+    filled: Filled = "no queue" if buffer is None else "not filled" if buffer.high is None else "dropped"
     packet = _mean_packet(of, load)
-    counts_packets = found[0] is not None and _counts_packets(found[0], base, of, other, times)
+    own = found[0]
+    counts_packets = own is not None and own.high is not None and _counts_packets(own, base, of, other, times)
     return Lane(
         rate,
         tuple(windows[busy] if seen else windows),
@@ -152,20 +152,38 @@ def _lane(of: Sender, other: Sender, times: Mapping[str, Span]) -> Lane | None:
     )
 
 
+def _largest(found: Sequence[Range]) -> Range | None:
+    """Return the buffer of the phase with the longest wait: of a phase that lost packets, if its wait is about as long.
+
+    Packets that were lost at a shorter wait do not show that the longest one filled the buffer.
+    """
+    longest = max((each.value for each in found), default=0.0)
+    alike = [each for each in found if each.value >= SHORTER * longest]
+    return max(alike, key=lambda each: (each.high is not None, each.value), default=None)
+
+
 def _counts_packets(buffer: Range, base_ms: float, of: Sender, other: Sender, times: Mapping[str, Span]) -> bool:
     """Return whether the buffer is shown to count packets, not bytes.
 
     While both directions are loaded, ACKs share the queue with data. A buffer of packets is then full, and drops
-    probes, at a shorter wait. One of bytes drops at the same wait, and hardly any probes, for they are small.
+    packets, at a shorter wait: by the share of the mean packets. One of bytes drops at the same wait.
+
+    Lost probes show the wait at which packets were dropped. If too few probes were lost, the longest wait shows it: a
+    buffer of bytes that dropped packets was full. One of packets then was, too, so it held as many packets as before.
     """
     both = times.get("both")
     if both is None or of.lost(times["idle"])[0]:
         return False
     end = np.array([both[1]]) / 1e9
     acks = float(other.segments(end, both)[0][0]) / SEGMENTS_PER_ACK
+    share = _mean_packet(of, both, acks) / _mean_packet(of, times[of.phase])
+    if share >= ALIKE:
+        return False
     full = of.before_losses_ms(base_ms, both)
-    differs = _mean_packet(of, both, acks) < ALIKE * _mean_packet(of, times[of.phase])
-    return differs and len(full) >= FEWEST_LOSSES and float(np.median(full)) < SHORTER * buffer.value
+    if len(full) >= FEWEST_LOSSES:
+        return float(np.median(full)) < SHORTER * buffer.value
+    longest = float(of.queued_ms(base_ms, both).max(initial=0.0))
+    return of.lost_of_load(both) >= FEWEST_LOSSES and SHORTER * share < longest / buffer.value < SHORTER
 
 
 def _mean_packet(of: Sender, span: Span, acks: float = 0.0) -> float:
@@ -186,15 +204,23 @@ def _rate(windows: Floats, busy: npt.NDArray[np.bool_]) -> tuple[Range, bool]:
 
 
 def _buffer(added_ms: Floats, rate_bps: float, *, dropped: bool) -> Range | None:
-    if len(added_ms) < SMOOTHED_OVER:
+    smooth = _smooth(added_ms)
+    if not len(smooth):
         return None
-    smooth = np.median(np.lib.stride_tricks.sliding_window_view(added_ms, SMOOTHED_OVER), axis=1)
     longest = float(smooth.max())
     packet_ms = 8e3 * PACKET / rate_bps
     if longest < max(NOTICED_MS, 8 * packet_ms):
         return None
     high = max(float(added_ms.max()), longest) + packet_ms if dropped else None
     return Range(longest, float(np.percentile(smooth, 95)), high)
+
+
+def _smooth(added_ms: Floats) -> Floats:
+    """Return the median of each delay and its neighbours."""
+    if len(added_ms) < SMOOTHED_OVER:
+        return added_ms[:0]
+    found: Floats = np.median(np.lib.stride_tricks.sliding_window_view(added_ms, SMOOTHED_OVER), axis=1)
+    return found
 
 
 def _wilson(lost: int, sent: int) -> Range:

@@ -105,14 +105,30 @@ class Sender:
         pairs = itertools.pairwise(sent.tolist())
         return np.array([late[first] for first, second in pairs if second not in arrived and first in late])
 
+    def lost_of_load(self, span: Span) -> int:
+        """Return how many packets of the load were lost in a time: how many the sender sent again."""
+        states = within(self.states, span)
+        # A stream of an earlier phase may still deliver what waited. Its count began before this time.
+        counts = (states["beside"][states["number"] == stream] for stream in np.unique(states["number"]))
+        return sum(int(each.max()) - int(each.min()) for each in counts)
+
     def dropped(self, span: Span) -> bool:
         """Return whether packets of the load or of the probes were lost."""
-        states = within(self.states, span)
-        return self.lost(span)[0] > 0 or bool(len(states) and states["beside"].max() > 0)
+        return self.lost(span)[0] > 0 or self.lost_of_load(span) > 0
 
     def added_ms(self, base_ms: float, span: Span) -> Floats:
         """Return by how much each probe of a time was later than `base_ms`, in order of arrival."""
         found: Floats = np.sort(within(self.stamped, span), order="at")["value"] / 1e6 - base_ms
+        return found
+
+    def queued_ms(self, base_ms: float, span: Span) -> Floats:
+        """Return by how much each probe that was sent in a time was later than `base_ms`, in order of arrival.
+
+        A probe that meets a full buffer at the end of a load arrives when the load is over.
+        """
+        sent = names(within(self.sent, span))
+        ordered = np.sort(self.stamped, order="at")
+        found: Floats = ordered["value"][np.isin(names(ordered), sent)] / 1e6 - base_ms
         return found
 
 
