@@ -90,7 +90,7 @@ impl CongestionControl for Bic {
         if ack.may_grow {
             let left = self.window.slow_start(ack);
             if left > 0 {
-                self.window.grow(left, self.segments_per_step() * self.window.mss);
+                self.window.grow(ack.slow_start, left, self.segments_per_step() * self.window.mss);
             }
         }
     }

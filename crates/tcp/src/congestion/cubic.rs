@@ -160,7 +160,7 @@ impl CongestionControl for Cubic {
         let left = self.window.slow_start(ack);
         if left > 0 {
             self.update(left, now);
-            self.window.grow(left, self.step * self.window.mss);
+            self.window.grow(ack.slow_start, left, self.step * self.window.mss);
         }
     }
 

@@ -52,7 +52,7 @@ impl CongestionControl for NewReno {
         if ack.may_grow {
             let left = self.window.slow_start(ack);
             if left > 0 {
-                self.window.grow(left, self.window.cwnd);
+                self.window.grow(ack.slow_start, left, self.window.cwnd);
             }
         }
     }

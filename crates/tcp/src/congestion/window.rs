@@ -63,10 +63,18 @@ impl Window {
     }
 
     /// Grows the window by one segment for every `step` acknowledged bytes: the "another common formula" of RFC 5681
-    /// section 3.1, as in RFC 3465 and Linux `tcp_cong_avoid_ai`.
-    pub(super) const fn grow(&mut self, acked: u64, step: u64) {
+    /// section 3.1, as in RFC 3465. Linux (`tcp_cong_avoid_ai`) may grow it by more at once, and spends credit that a
+    /// larger step collected on one segment.
+    pub(super) fn grow(&mut self, rule: SlowStart, acked: u64, step: u64) {
+        if rule != SlowStart::Linux {
+            self.credit += acked;
+            if self.credit >= step {
+                self.credit -= step;
+                self.cwnd += self.mss;
+            }
+            return;
+        }
         if self.credit >= step {
-            // Collected while the step was larger.
             self.credit = 0;
             self.cwnd += self.mss;
         }
@@ -159,10 +167,10 @@ mod tests {
         let ack =
             AckSample { acked: ByteCount(3 * MSS), slow_start: SlowStart::Linux, ..AckSample::default() };
         assert_eq!((window.slow_start(&ack), window.cwnd), (2 * MSS, 20 * MSS));
-        window.grow(19 * MSS, 20 * MSS);
+        window.grow(SlowStart::Linux, 19 * MSS, 20 * MSS);
         assert_eq!(window.cwnd, 20 * MSS);
         // 19 segments of credit are enough for a step of 10, once.
-        window.grow(MSS, 10 * MSS);
+        window.grow(SlowStart::Linux, MSS, 10 * MSS);
         assert_eq!((window.cwnd, window.credit), (21 * MSS, MSS));
     }
 }
