@@ -78,7 +78,7 @@ def tcp_of(keys: Mapping[str, Any], *, mtu: int, refuse: Refuse, loaded: Sequenc
 
 
 def settings_of(flows: list[Tcp]) -> dict[str, str]:
-    """Return the settings of a host that is an end of these flows. `windows.py` sets receive buffers of a given size."""
+    """Return the settings of a host that is an end of these flows. `windows.py` sets receive buffers of given sizes."""
     found = {key: value for tcp in flows for key, value in tcp.settings.items()}
     return {
         **found,
