@@ -7,6 +7,7 @@ mod close;
 mod figure_6;
 mod handshake;
 mod hostile;
+mod linux;
 mod pair;
 mod properties;
 mod rack;
