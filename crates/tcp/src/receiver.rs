@@ -25,9 +25,8 @@ pub(crate) struct Receiver {
     next: u64,
     /// Right edge of the offered window; it never moves left.
     edge: u64,
-    buffer: ReceiveWindow,
-    autotune: Option<Autotune>,
-    steps: Option<Steps>,
+    configured: ReceiveWindow,
+    offer: Offer,
     /// Shift (window scale) of the windows that this end offers.
     shift: u8,
     mss: u64,
@@ -56,6 +55,15 @@ pub(crate) struct Receiver {
     recent_timestamp: u32,
 }
 
+/// What bounds the offered window, beside the data above a hole.
+#[derive(Clone, Debug)]
+enum Offer {
+    /// A buffer of this many bytes.
+    Fixed(u64),
+    Linux(Autotune),
+    FreeBsd(Steps),
+}
+
 /// How long ACKs wait.
 #[derive(Clone, Debug)]
 enum Delay {
@@ -75,8 +83,8 @@ pub(crate) struct Times {
 
 impl Times {
     /// The round trip: as the receiver sees it, or as the sender does if that is shorter.
-    fn round_trip(&self, autotune: Option<&Autotune>) -> Duration {
-        let seen = autotune.map_or(Duration::ZERO, Autotune::rtt);
+    fn round_trip(&self, offer: &Offer) -> Duration {
+        let seen = if let Offer::Linux(autotune) = offer { autotune.rtt() } else { Duration::ZERO };
         self.srtt.map_or(seen, |srtt| srtt.min(seen))
     }
 }
@@ -102,9 +110,8 @@ impl Receiver {
         Self {
             next: 0,
             edge: 0,
-            buffer: config.receive_window,
-            autotune: None,
-            steps: None,
+            configured: config.receive_window,
+            offer: Offer::Fixed(0),
             shift: 0,
             mss: 1,
             held: Reassembly::default(),
@@ -137,23 +144,23 @@ impl Receiver {
     pub(crate) fn establish(&mut self, mss: u64, scaled: bool, reports_sack: bool, now: Instant) {
         self.next = 1;
         self.mss = mss;
-        self.shift = if scaled { window_shift(self.buffer.limit()) } else { 0 };
+        self.shift = if scaled { window_shift(self.configured.limit()) } else { 0 };
         self.reports_sack = reports_sack;
-        self.autotune = match (self.buffer, &self.delay) {
-            (ReceiveWindow::Auto(largest), _) => Some(Autotune::adapting(mss, largest.bytes(), now)),
-            (ReceiveWindow::Steps(largest), _) => {
-                self.steps = Some(Steps::new(mss, largest.bytes()));
-                None
+        self.offer = match (self.configured, &self.delay) {
+            (ReceiveWindow::Auto(largest), _) => Offer::Linux(Autotune::adapting(mss, largest.bytes(), now)),
+            (ReceiveWindow::Steps(largest), _) => Offer::FreeBsd(Steps::new(mss, largest.bytes())),
+            // Compressed duplicate ACKs need the round trip that it measures.
+            (ReceiveWindow::Fixed(size), Delay::Adaptive(_)) => {
+                Offer::Linux(Autotune::fixed(mss, size.bytes(), now))
             }
-            (ReceiveWindow::Fixed(size), Delay::Adaptive(_)) => Some(Autotune::fixed(mss, size.bytes(), now)),
-            (ReceiveWindow::Fixed(_), _) => None,
+            (ReceiveWindow::Fixed(size), _) => Offer::Fixed(size.bytes()),
         };
         self.edge = 1 + u64::from(self.unscaled_window());
     }
 
     /// Window field of a SYN.
     pub(crate) fn unscaled_window(&self) -> u16 {
-        let window = match self.buffer {
+        let window = match self.configured {
             ReceiveWindow::Fixed(size) => size.bytes(),
             ReceiveWindow::Auto(_) | ReceiveWindow::Steps(_) => u64::from(u16::MAX),
         };
@@ -192,7 +199,7 @@ impl Receiver {
                 }
             }
         }
-        let Some(autotune) = &mut self.autotune else { return };
+        let Offer::Linux(autotune) = &mut self.offer else { return };
         let len = u64::from(segment.len);
         if let Some(age) = times.echo.filter(|_| len >= self.mss) {
             autotune.on_rtt(age);
@@ -214,7 +221,9 @@ impl Receiver {
         now: Instant,
     ) -> ByteCount {
         let delivered = self.take(segment, times, counters, now);
-        if let Some(autotune) = self.autotune.as_mut().filter(|_| delivered > ByteCount::ZERO) {
+        if let Offer::Linux(autotune) = &mut self.offer
+            && delivered > ByteCount::ZERO
+        {
             autotune.on_read(self.next, now);
         }
         delivered
@@ -238,7 +247,7 @@ impl Receiver {
         let in_order = segment.seq == self.next && end <= self.edge && self.held.is_empty();
         if in_order && !segment.flags.fin() && self.fin == PeerFin::Awaited {
             self.next = end;
-            if let Some(steps) = &mut self.steps {
+            if let Offer::FreeBsd(steps) = &mut self.offer {
                 steps.on_in_order(u64::from(segment.len), times.echo, now);
             }
             self.acknowledge_in_order(times, now);
@@ -256,7 +265,7 @@ impl Receiver {
         counters: &mut TcpCounters,
         now: Instant,
     ) -> ByteCount {
-        if let Some(steps) = &mut self.steps {
+        if let Offer::FreeBsd(steps) = &mut self.offer {
             steps.on_irregular();
         }
         let before = self.next;
@@ -293,7 +302,7 @@ impl Receiver {
         if self.next == before {
             let waits = match &mut self.delay {
                 Delay::Adaptive(delay) if self.reports_sack && fresh => {
-                    delay.compress(before, times.round_trip(self.autotune.as_ref()), now)
+                    delay.compress(before, times.round_trip(&self.offer), now)
                 }
                 _ => false,
             };
@@ -365,7 +374,7 @@ impl Receiver {
             let news = self.next > self.acked || self.ack_now || self.duplicates_owed > 0;
             delay.on_sent(segment.len > 0, news, now);
         }
-        if let Some(steps) = &mut self.steps {
+        if let Offer::FreeBsd(steps) = &mut self.offer {
             steps.on_sent(now);
         }
         self.acked = self.next;
@@ -397,10 +406,10 @@ impl Receiver {
 
     /// Returns the window field: the free buffer in scaled units. The right edge does not move left.
     fn window_field(&mut self) -> u16 {
-        let free = match (&self.autotune, &self.steps) {
-            (Some(autotune), _) => autotune.window(),
-            (None, Some(steps)) => steps.buffer(),
-            (None, None) => self.buffer.limit().bytes(),
+        let free = match &self.offer {
+            Offer::Fixed(buffer) => *buffer,
+            Offer::Linux(autotune) => autotune.window(),
+            Offer::FreeBsd(steps) => steps.buffer(),
         };
         let free = free.saturating_sub(self.held.bytes());
         let window = (self.next + free).max(self.edge) - self.next;

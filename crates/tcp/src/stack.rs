@@ -43,7 +43,7 @@ const LINUX_BUFFER: ByteCount = ByteCount(6 << 20);
 const FREEBSD_BUFFER: ByteCount = ByteCount(1_864_135);
 
 impl crate::catalogue::Stack {
-    /// The word of the row of a scenario that names none.
+    /// The row of a scenario that names none.
     pub const DEFAULT: Self = Self::Linux;
 
     /// The configuration of this row.

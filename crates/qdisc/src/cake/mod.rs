@@ -68,8 +68,8 @@ impl<B> Cake<B> {
         }
     }
 
-    /// Returns the index of the tin to serve. At least one tin must have packets. As in `cake_dequeue` a tin counts while
-    /// a flow queue takes part in its rounds, even an empty one. So that queue leaves before other tins send.
+    /// Returns the index of the tin to serve. At least one tin must have packets. A tin also counts while an empty flow
+    /// queue takes part in its rounds (`cake_dequeue`). That queue then leaves before other tins send.
     fn choose(&mut self, now: Instant) -> usize {
         if self.pacer.is_some() {
             return self.by_schedule(now);

@@ -57,6 +57,7 @@ impl Sender {
         match self.tuning.reduction {
             Reduction::AtOnce => self.congestion.on_congestion(flight, now),
             Reduction::Proportional => {
+                // CUBIC and BIC take the window itself.
                 self.congestion.window_mut().limit(prior);
                 self.congestion.on_congestion(prior, now);
                 let echoed_at = echo.then(|| self.board.next());
@@ -129,9 +130,9 @@ mod tests {
     }
 
     #[test]
-    fn the_flight_falls_to_the_threshold_by_sending_seven_of_ten() {
-        // A window of 10, one lost, CUBIC's threshold 7. The lost segment left the pipe: 9. Of nine SACKs, seven send:
-        // ceil(7 x n / 10) for n = 1..9 is 1, 2, 3, 3, 4, 5, 5, 6, 7 while the pipe is above 7.
+    fn the_flight_falls_to_the_threshold_by_sending_less_than_arrives() {
+        // A window of 10, one lost, CUBIC's threshold 7. The lost segment left the pipe: 9. While the pipe is above 7, n
+        // SACKs send ceil(7 x n / 10): 1, 2, 3, 3. Then one goes out for each that arrives.
         let (mut reduction, mut pipe) = (after_loss_at_10(), 9);
         let sent: std::vec::Vec<u64> = (0..4).map(|_| deliver(&mut reduction, &mut pipe, 7)).collect();
         assert_eq!((sent.as_slice(), pipe), ([1, 1, 1, 0].as_slice(), 8));
