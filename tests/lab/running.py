@@ -9,6 +9,27 @@ from pathlib import Path
 
 from tests.cli.command import GAMELANE
 
+HOUSEHOLD = """
+name = "two-hosts"
+duration = "3s"
+seed = 3
+[link]
+down = "12mbit"
+up = "1mbit"
+rtt = "40ms"
+[[flow]]
+name = "quake3"
+app = "game"
+model = "quake3"
+host = "console"
+[[flow]]
+name = "upload"
+app = "bulk"
+direction = "up"
+host = "phone"
+tcp = { congestion = "newreno", receive_window = "64KiB" }
+"""
+
 
 class Command:
     """The command with its own temporary folder, so that its leftovers differ from other tests' processes."""

@@ -64,6 +64,12 @@ def test_a_guest_without_a_result_is_named_with_its_last_words() -> None:
         guests("echo it broke").run_all(jobs(7), file="household")
 
 
+def test_a_guest_that_ran_out_of_mappings_names_the_setting() -> None:
+    said = "UML ran out of memory on the host side! This can happen due to ... vm.max_map_count has been reached."
+    with pytest.raises(LabError, match=r"sysctl vm\.max_map_count=1000000"):
+        guests(f"echo '{said}'").run_all(jobs(1), file="household")
+
+
 def test_a_guest_that_hangs_is_ended_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boot, "SILENT_S", 0.5)
     with pytest.raises(LabError, match=r"kernel in a guest \(run, seed 7\) reported no progress") as hung:

@@ -20,30 +20,9 @@ from gamelane.lab import run as lab
 from gamelane.lab.ours import Ours
 from tests.cli.command import GAMELANE
 from tests.conftest import ROOT, Repeat
-from tests.lab.running import Command
+from tests.lab.running import HOUSEHOLD, Command
 from tests.needs import lacking
 from tests.real_time import in_time
-
-HOUSEHOLD = """
-name = "two-hosts"
-duration = "3s"
-seed = 3
-[link]
-down = "12mbit"
-up = "1mbit"
-rtt = "40ms"
-[[flow]]
-name = "quake3"
-app = "game"
-model = "quake3"
-host = "console"
-[[flow]]
-name = "upload"
-app = "bulk"
-direction = "up"
-host = "phone"
-tcp = { congestion = "newreno", receive_window = "64KiB" }
-"""
 
 MIXED = """
 name = "mixed"

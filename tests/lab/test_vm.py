@@ -14,30 +14,12 @@ import pytest
 from gamelane.errors import LabError
 from gamelane.guest import uml
 from tests.conftest import ROOT
-from tests.lab.running import Command
+from tests.lab.running import HOUSEHOLD, Command
 from tests.needs import lacking
 
-HOUSEHOLD = """
-name = "two-hosts"
-duration = "6s"
-seed = 3
-[link]
-down = "12mbit"
-up = "1mbit"
-rtt = "40ms"
-[[flow]]
-name = "quake3"
-app = "game"
-model = "quake3"
-host = "console"
-[[flow]]
-name = "upload"
-app = "bulk"
-direction = "up"
-host = "phone"
-start = "1s"
-tcp = { receive_window = "64KiB" }
-"""
+LONGER = HOUSEHOLD.replace('duration = "3s"', 'duration = "6s"').replace(
+    'host = "phone"', 'host = "phone"\nstart = "1s"'
+)
 QUEUES = ("fifo", "pie", "codel", "fq_pie", "fq_codel", "cake", "priority")
 PRIORITY = ("--set", 'gateway.priority=["quake3"]')
 
@@ -59,7 +41,7 @@ def flows(said: str) -> dict[str, dict[str, Any]]:
 
 
 def test_every_queue_and_the_same_again(tmp_path: Path) -> None:
-    command = Command(tmp_path, HOUSEHOLD)
+    command = Command(tmp_path, LONGER)
     words = ("--vm", "--compare", f"gateway.*.queue={','.join(QUEUES)}", *PRIORITY, "--json", "-o")
     first, second = (flows(command.run(*words, tmp_path / out, engine="kernel")[0]) for out in ("one", "two"))
     for queue in QUEUES:
@@ -78,7 +60,7 @@ def test_every_queue_and_the_same_again(tmp_path: Path) -> None:
 
 
 def test_it_agrees_with_the_simulator(tmp_path: Path) -> None:
-    command = Command(tmp_path, HOUSEHOLD)
+    command = Command(tmp_path, LONGER)
     words = ("--compare", "gateway.*.queue=fifo,fq_codel", "--set", "tcp.recovery=rack", "--json")
     kernel, simulated = (
         flows(command.run(*words, *more, engine=engine)[0]) for engine, more in (("kernel", ("--vm",)), ("sim", ()))
@@ -90,12 +72,12 @@ def test_it_agrees_with_the_simulator(tmp_path: Path) -> None:
 
 
 def test_the_lab_runs_in_a_guest_too(tmp_path: Path) -> None:
-    said, _ = Command(tmp_path, HOUSEHOLD).run("--vm", "--json", "--set", "gateway.*.queue=fq_codel", engine="lab")
+    said, _ = Command(tmp_path, LONGER).run("--vm", "--json", "--set", "gateway.*.queue=fq_codel", engine="lab")
     assert flows(said)["run"]["quake3"]["rtt_ms"]["p95"] < 60
 
 
 def test_what_the_kernel_lacks_is_refused_before_anything_boots(tmp_path: Path) -> None:
-    command = Command(tmp_path, HOUSEHOLD)
+    command = Command(tmp_path, LONGER)
     with command.start("--vm", "--set", "gateway.voap=true", engine="kernel") as process:
         _, complaint = process.communicate(timeout=240)
     assert process.returncode == 2
@@ -104,7 +86,7 @@ def test_what_the_kernel_lacks_is_refused_before_anything_boots(tmp_path: Path) 
 
 
 def test_ctrl_c_keeps_the_finished_runs_and_ends_the_guests(tmp_path: Path) -> None:
-    command = Command(tmp_path, HOUSEHOLD)
+    command = Command(tmp_path, LONGER)
     words = ("--vm", "--repeat", "40", "--threads", "1", "-o", tmp_path / "out")
     with command.start(*words, engine="kernel") as process:
         heard = ""

@@ -24,6 +24,11 @@ from gamelane.lab.run import planned_for
 from gamelane.lab.topology import Between
 from gamelane.runner import Batch, Finished, Job, flow_names
 
+MAPPINGS = (
+    "  hint:    a guest needs a mapping of the host for each of its pages, and evaluating many packets needs many;\n"
+    "           run `sudo sysctl vm.max_map_count=1000000`, or a shorter scenario"
+)
+"""What to do if the host's limit of mappings ended a guest."""
 GLANCE_S = 0.05
 EVERY_S = 10.0
 """Interval of lines about the progress."""
@@ -86,7 +91,8 @@ class Guests:
                 raise LabError(json.loads((folder / ERROR).read_text(encoding="utf-8")))
             found = read_finished(folder)
             if found is None:
-                raise LabError(f"{watch.name} ended without a result; it said:\n" + "\n".join(said))
+                hint = f"\n{MAPPINGS}" if any("max_map_count" in line for line in said) else ""
+                raise LabError(f"{watch.name} ended without a result; it said:\n" + "\n".join(said) + hint)
             if pcap is not None:
                 for capture in (folder / PCAP).iterdir():
                     shutil.copy(capture, pcap / capture.name)
