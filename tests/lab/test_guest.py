@@ -104,7 +104,7 @@ def test_a_signal_ends_the_guests() -> None:
 
 
 def test_a_case_is_the_same_after_writing_and_reading(tmp_path: Path) -> None:
-    case = Case("kernel", "/home.toml", ("run",), ("quake3", "upload"), False).of(jobs(3)[0])
+    case = Case.of(jobs(3)[0], "kernel", "/home.toml")
     case.write(tmp_path)
     again = Case.read(tmp_path)
     assert again == case

@@ -13,6 +13,7 @@ import pytest
 from gamelane import _native
 from gamelane.analysis.capture import analyze
 from gamelane.lab import pcapng, taps
+from gamelane.lab.observed import Observed
 from gamelane.lab.plan import Plan, plan
 from gamelane.lab.recording import Fate, Seen, fates, goodput, record
 from gamelane.lab.sampler import Samples
@@ -71,7 +72,7 @@ def scenario() -> _native.Scenario:
 
 def recorded(planned: Plan, found: list[Fate]) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
     """Return tables and summary of these packets."""
-    seen = Seen(planned, found, Samples(last=QUIET), [], 0, {})
+    seen = Seen(planned, found, Observed(0, 0, (), Samples(last=QUIET), (), {}, 0.0), Path())
     run = record(scenario(), seen).finish(1, 0.0)
     return frames(run, variant="run", variants=["run"]), json.loads(run.summary_json())
 

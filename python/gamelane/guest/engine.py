@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 import threading
 import time
@@ -17,10 +16,13 @@ from tempfile import TemporaryDirectory
 from gamelane import library
 from gamelane.errors import LabError
 from gamelane.guest.boot import Watch, boot
-from gamelane.guest.case import ERROR, PCAP, Case, read_finished
+from gamelane.guest.case import ERROR, Case
 from gamelane.guest.kinds import SCRIPT, Guest
 from gamelane.interrupts import on_ctrl_c
-from gamelane.lab.run import planned_for
+from gamelane.lab import run
+from gamelane.lab.observed import Observed
+from gamelane.lab.plan import Plan
+from gamelane.lab.run import Wanted, planned_for
 from gamelane.lab.topology import Between
 from gamelane.runner import Batch, Finished, Job, flow_names
 
@@ -49,23 +51,27 @@ class Guests:
     def run_all(self, jobs: Sequence[Job], *, file: str, say: Said | None = None, pcap: Path | None = None) -> Batch:
         """Run every job. All jobs are checked before the first guest boots. Ctrl-C keeps the finished runs."""
         path = str(Path(library.find(file)).resolve())
-        for job in jobs:
-            planned_for(self.between, job.scenario, path, self.guest.congestion_controls)
-        variants = dict.fromkeys(job.variant for job in jobs)
-        flows = dict.fromkeys(name for job in jobs for name in flow_names(job.scenario))
-        case = Case(self.between.name, path, tuple(variants), tuple(flows), pcap is not None)
+        controls = self.guest.congestion_controls
+        plans = [planned_for(self.between, job.scenario, path, controls) for job in jobs]
+        variants = list(dict.fromkeys(job.variant for job in jobs))
+        flows = list(dict.fromkeys(name for job in jobs for name in flow_names(job.scenario)))
         batch, ended = Batch(), threading.Event()
-        watches = [Watch(f"{case.engine} in a guest ({job.variant}, seed {job.seed})", job.seed, ended) for job in jobs]
+        name = f"{self.between.name} in a guest"
+        watches = [Watch(f"{name} ({job.variant}, seed {job.seed})", job.seed, ended) for job in jobs]
 
         def interrupt() -> None:
             batch.interrupted = True
             ended.set()
 
-        def work(job: Job, watch: Watch) -> Finished | None:
-            return None if ended.is_set() else self._one(job, case.of(job), watch, pcap)
+        def work(job: Job, planned: Plan, watch: Watch) -> Finished | None:
+            if ended.is_set():
+                return None
+            wanted = Wanted(job.scenario, path, job.variant, job.seed, variants, flows, self.between)
+            done = self._one(wanted, planned, Case.of(job, self.between.name, path), watch, pcap)
+            return done and Finished(job, done.record, done.frames)
 
         with on_ctrl_c(interrupt, earlier=True), ThreadPoolExecutor(max_workers=max(1, self.width)) as pool:
-            futures = [pool.submit(work, job, watch) for job, watch in zip(jobs, watches, strict=True)]
+            futures = [pool.submit(work, *of) for of in zip(jobs, plans, watches, strict=True)]
             planned_s = [job.scenario.duration_s for job in jobs]
             for done, share, left_s in _follow(futures, watches, planned_s):
                 if say is not None and not batch.interrupted:
@@ -77,8 +83,8 @@ class Guests:
         batch.finished = [got for future in futures if not future.exception() and (got := future.result())]
         return batch
 
-    def _one(self, job: Job, case: Case, watch: Watch, pcap: Path | None) -> Finished | None:
-        """Run one case; None if it was ended before."""
+    def _one(self, wanted: Wanted, planned: Plan, case: Case, watch: Watch, pcap: Path | None) -> run.Finished | None:
+        """Play one case in a guest and evaluate it here; None if it was ended before."""
         with TemporaryDirectory(prefix="gamelane-vm-") as place:
             folder = Path(place)
             case.write(folder)
@@ -89,14 +95,11 @@ class Guests:
                 return None
             if (folder / ERROR).is_file():
                 raise LabError(json.loads((folder / ERROR).read_text(encoding="utf-8")))
-            found = read_finished(folder)
-            if found is None:
+            observed = Observed.read(folder)
+            if observed is None:
                 hint = f"\n{MAPPINGS}" if any("max_map_count" in line for line in said) else ""
                 raise LabError(f"{watch.name} ended without a result; it said:\n" + "\n".join(said) + hint)
-            if pcap is not None:
-                for capture in (folder / PCAP).iterdir():
-                    shutil.copy(capture, pcap / capture.name)
-            return Finished(job, found.record, found.frames)
+            return run.evaluate(wanted, planned, observed, folder, pcap)
 
 
 def _follow(

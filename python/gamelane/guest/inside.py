@@ -1,4 +1,4 @@
-"""What runs in a guest: one case, with its folder as working directory. Prints the progress, one line a second."""
+"""What runs in a guest: plays one case in its working directory. Prints the progress, one line a second."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ import time
 from pathlib import Path
 
 from gamelane.errors import LabError, ScenarioError, UsageError
-from gamelane.guest.case import ERROR, PCAP, Case, write_finished
+from gamelane.guest.case import ERROR, Case
 from gamelane.lab.betweens import between
-from gamelane.lab.run import Wanted, check, run
+from gamelane.lab.run import Wanted, check, planned_for, play
 
 AT = "gamelane at "
 """Begins a line of progress; seconds of virtual time follow."""
 
 
 def main() -> None:
-    """Run the case in the working directory, and write its results or the error there."""
+    """Play the case in the working directory, and write what was observed, or the error, there."""
     folder = Path.cwd()
     threading.Thread(target=_tick, daemon=True).start()
     try:
         case = Case.read(folder)
         what = between(case.engine, exact=True)
         check(what)
-        wanted = Wanted(case.scenario, case.file, case.variant, case.seed, case.variants, case.flows, what)
-        done = run(wanted, stopped=lambda: False, pcap=folder / PCAP if case.pcap else None)
-        if done is not None:
-            write_finished(done, folder)
+        wanted = Wanted(case.scenario, case.file, "", case.seed, (), (), what)
+        planned = planned_for(what, wanted.scenario, wanted.file)
+        observed = play(wanted, planned, folder, lambda: False)
+        if observed is not None:
+            observed.write(folder)
     except (LabError, ScenarioError, UsageError) as error:
         (folder / ERROR).write_text(json.dumps(str(error)), encoding="utf-8")
 

@@ -7,15 +7,15 @@ end are neither received nor lost.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from gamelane import _native, quantity
+from gamelane.lab.observed import Observed
 from gamelane.lab.plan import DIRECTIONS, Flow, Plan
-from gamelane.lab.reports import Report
 from gamelane.lab.sampler import ANY, CLIENT, SIDES, Samples
 from gamelane.lab.sockdiag import TcpState
 from gamelane.lab.taps import NOWHERE, Passage
@@ -40,15 +40,22 @@ class Fate:
 
 @dataclass(frozen=True)
 class Seen:
-    """Input of the recorder."""
+    """Input of the recorder. `folder` has the record files that `observed` names."""
 
     plan: Plan
     fates: list[Fate]
-    samples: Samples
-    reports: list[Report]
-    began_monotonic_ns: int
-    echoes: Mapping[int, Path]
-    """Record files of the clients of games and calls, by flow."""
+    observed: Observed
+    folder: Path
+
+    @property
+    def samples(self) -> Samples:
+        """Samples of gateway and TCP."""
+        return self.observed.samples
+
+    @property
+    def began_ns(self) -> int:
+        """Start of the run, monotonic clock."""
+        return self.observed.began_monotonic_ns
 
 
 def fates(plan: Plan, passages: Sequence[Sequence[Passage]], samples: Samples, began_ns: int) -> list[Fate]:
@@ -133,13 +140,13 @@ def record(scenario: _native.Scenario, seen: Seen) -> _native.Recording:
     _packets(recording, seen)
     for flow, at_ns, delivered in goodput(seen.fates):
         recording.goodput(flow, at_ns, delivered)
-    for flow, path in seen.echoes.items():
-        recording.echoes(flow, str(path), seen.began_monotonic_ns)
+    for flow, name in seen.observed.echoes.items():
+        recording.echoes(flow, str(seen.folder / name), seen.began_ns)
     _tcp(recording, seen)
     _gateway(recording, seen)
     end_ns = (seen.plan.duration_s + SLACK_S) * SECOND_NS
-    for report in seen.reports:
-        at_ns = report.at_ns - seen.began_monotonic_ns
+    for report in seen.observed.reports:
+        at_ns = report.at_ns - seen.began_ns
         if at_ns <= end_ns:
             recording.app(report.flow, report.kind, at_ns, report.index, report.bytes, report.took_ns)
     return recording
@@ -191,7 +198,7 @@ def tcp_samples(seen: Seen) -> Iterator[tuple[int, int, int, int, TcpState]]:
         port = state.local_port if side == CLIENT else state.remote_port
         if port not in known[number]:
             known[number].append(port)
-        t_ns = at - seen.began_monotonic_ns
+        t_ns = at - seen.began_ns
         if 0 <= t_ns <= seen.plan.duration_s * SECOND_NS:
             yield t_ns, number, known[number].index(port), side, state
 
@@ -199,7 +206,7 @@ def tcp_samples(seen: Seen) -> Iterator[tuple[int, int, int, int, TcpState]]:
 def _gateway(recording: _native.Recording, seen: Seen) -> None:
     """Hand over samples and counters of the gateway's queues and of shapers that follow their link."""
     end_ns = seen.plan.duration_s * SECOND_NS
-    began = seen.began_monotonic_ns
+    began = seen.began_ns
     for at, way, packets, waiting in seen.samples.queues:
         if 0 <= at - began <= end_ns:
             recording.backlog(DIRECTIONS[way], at - began, packets, waiting)

@@ -1,4 +1,7 @@
-"""Runs a scenario once in the lab, in real time: builds the household, plays the flows, and makes tables."""
+"""Runs a scenario once in the lab, in real time: builds the household, plays the flows, and makes tables.
+
+`play` observes, and `evaluate` makes the tables. A guest plays; its host evaluates.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +21,15 @@ import polars as pl
 
 from gamelane import _native, programs
 from gamelane.errors import LabError, OutputError
-from gamelane.lab import pcapng, recording, topology
+from gamelane.lab import pcapng, recording, taps, topology
 from gamelane.lab.bulk import Bulk
 from gamelane.lab.dash import Dash
 from gamelane.lab.datagrams import Datagrams
 from gamelane.lab.namespaces import Lab, missing
+from gamelane.lab.observed import Observed
 from gamelane.lab.plan import DATAGRAMS, Flow, Plan, Refusal, plan
 from gamelane.lab.reports import Reports
 from gamelane.lab.sampler import Sampler
-from gamelane.lab.taps import Taps
 from gamelane.lab.topology import Between, Household, server_address
 from gamelane.lab.waiting import GLANCE_S, Stopped
 from gamelane.lab.web import Web
@@ -109,33 +112,44 @@ def run(wanted: Wanted, *, stopped: Stopped, keep: Path | None = None, pcap: Pat
     If given, the folder `pcap` receives captures and the folder `keep` receives working files.
     """
     planned = planned_for(wanted.between, wanted.scenario, wanted.file)
-    began_cpu = sum(os.times()[:4])
     with TemporaryDirectory(prefix="gamelane-lab-") as name:
         folder = keep or Path(name)
         try:
-            played = _play(planned, wanted, folder, stopped)
+            observed = play(wanted, planned, folder, stopped)
         except LabError:
             if not stopped():
                 raise
             return None  # Ctrl-C also ends the lab's programs, so their errors do not matter.
-        if pcap is not None and played is not None:
-            _captures(planned, folder, pcap, wanted)
-    if played is None:
-        return None
-    finished = played.finish(wanted.seed, sum(os.times()[:4]) - began_cpu)
+        if observed is None:
+            return None
+        return evaluate(wanted, planned, observed, folder, pcap)
+
+
+def evaluate(wanted: Wanted, planned: Plan, observed: Observed, folder: Path, pcap: Path | None) -> Finished:
+    """Make record and tables of what `play` observed in `folder`. If given, the folder `pcap` receives captures."""
+    captures = {name: taps.file(folder, name) for name in observed.taps}
+    fates = recording.fates(
+        planned, taps.passages(captures, _servers(planned)), observed.samples, observed.began_unix_ns
+    )
+    if pcap is not None:
+        _captures(planned, folder, pcap, wanted)
+    recorded = recording.record(wanted.scenario, recording.Seen(planned, fates, observed, folder))
+    finished = recorded.finish(wanted.seed, observed.cpu_s)
     tables = frames(finished, variant=wanted.variant, variants=wanted.variants, flows=wanted.flows)
     return Finished(RunRecord.of(finished), tables)
 
 
-def _play(planned: Plan, wanted: Wanted, folder: Path, stopped: Stopped) -> _native.Recording | None:
+def play(wanted: Wanted, planned: Plan, folder: Path, stopped: Stopped) -> Observed | None:
+    """Build the household in `folder` and play its flows. Return None if `stopped` returned true before the end."""
     scenario = folder / "scenario.toml"
     scenario.write_text(absolute(planned.toml, Path(wanted.file).parent), encoding="utf-8")
+    began_cpu = sum(os.times()[:4])
     with Lab() as lab:
         home = topology.build(lab, planned, scenario, folder, wanted.between)
         if stopped():
             return None
         set_windows(home)
-        taps = Taps(lab, home)
+        tapped = taps.Taps(lab, home)
         reports = Reports()
         applications = [_application(home, flow, wanted.seed, reports) for flow in planned.flows]
         for application in applications:
@@ -148,16 +162,15 @@ def _play(planned: Plan, wanted: Wanted, folder: Path, stopped: Stopped) -> _nat
         finally:
             for application in applications:
                 application.stop()
-        if not whole or not taps.stop(stopped):
+        if not whole or not tapped.stop(stopped):
             sampler.stop()
             return None
         samples = sampler.stop()
         home.check()
         if reports.failure is not None:
             raise LabError(reports.failure)
-    fates = recording.fates(planned, taps.passages(_servers(planned)), samples, began_unix)
-    seen = recording.Seen(planned, fates, samples, reports.all(), began_monotonic, _echoes(applications))
-    return recording.record(wanted.scenario, seen)
+    cpu_s = sum(os.times()[:4]) - began_cpu
+    return Observed(began_monotonic, began_unix, tapped.names, samples, reports.all(), _echoes(applications), cpu_s)
 
 
 def _follow(home: Household, applications: Sequence[Application], stopped: Stopped) -> bool:
@@ -192,10 +205,10 @@ def _servers(planned: Plan) -> dict[int, int]:
     return {int(IPv4Address(server_address(flow))): flow.number for flow in planned.flows}
 
 
-def _echoes(applications: Sequence[Application]) -> dict[int, Path]:
-    """Return the files with round trips that applications measured themselves, by echoes in their packets."""
+def _echoes(applications: Sequence[Application]) -> dict[int, str]:
+    """Return the names of files with round trips that applications measured themselves, by echoes in their packets."""
     games = [application for application in applications if isinstance(application, Datagrams)]
-    return {game.flow.number: game.records("client") for game in games if game.records("client").is_file()}
+    return {game.flow.number: game.records("client").name for game in games if game.records("client").is_file()}
 
 
 def _captures(planned: Plan, folder: Path, target: Path, wanted: Wanted) -> None:
@@ -205,7 +218,7 @@ def _captures(planned: Plan, folder: Path, target: Path, wanted: Wanted) -> None
     sides |= {f"site{number}": f"server{number + 1}" for number in range(1, len(planned.paths))}
     try:
         for tap, side in sides.items():
-            pcapng.convert(folder / f"{tap}.pcap", target / f"{name}-{side}.pcapng")
+            pcapng.convert(taps.file(folder, tap), target / f"{name}-{side}.pcapng")
     except OSError as error:
         raise OutputError(str(error)) from error
 

@@ -10,7 +10,7 @@ import struct
 import subprocess
 import time
 from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,11 +76,8 @@ class Taps:
         words = (
             f"tcpdump -n -i {point.interface} -s {SNAPLEN} -B {BUFFER_KIB} -Z root --time-stamp-precision=nano".split()
         )
-        return lab.start(point.host, *words, "-w", str(self.file(name)), "ip", log=self.folder / f"tcpdump-{name}.log")
-
-    def file(self, name: str) -> Path:
-        """Return the capture file of a point."""
-        return self.folder / f"{name}.pcap"
+        log = self.folder / f"tcpdump-{name}.log"
+        return lab.start(point.host, *words, "-w", str(file(self.folder, name)), "ip", log=log)
 
     def stop(self, stopped: waiting.Stopped) -> bool:
         """Stop after the last packets are written. Return False if `stopped` returned true before.
@@ -100,37 +97,46 @@ class Taps:
     def _said(self, name: str) -> str:
         return (self.folder / f"tcpdump-{name}.log").read_text(encoding="utf-8")
 
-    def passages(self, servers: dict[int, int]) -> list[list[Passage]]:
-        """Return the matched packets of each flow in order of sending. `servers` maps server addresses to flows."""
-        sites = [name for name in self.names if name.startswith("site")]
-        seen = {name: list(_packets(self.file(name))) for name in self.names}
-        ends = sorted((packet for name in sites for packet in seen[name]), key=lambda packet: packet.at_ns)
-        found: list[list[Passage]] = [[] for _ in servers]
-        for up in (True, False):
-            way = [seen["home"], seen["lan"], seen["wan"], ends]
-            sent, *later = way if up else way[::-1]
-            places = [_by_key(packets, up, servers) for packets in later]
-            for packet in sent:
-                flow = servers.get(packet.destination if up else packet.source)
-                if flow is None:
-                    continue
-                then = [place[packet.key].popleft() if place.get(packet.key) else None for place in places]
-                into, out, arrived = then
-                found[flow].append(
-                    Passage(
-                        up=up,
-                        sent_ns=packet.at_ns,
-                        into_ns=into.at_ns if into else NOWHERE,
-                        out_ns=out.at_ns if out else NOWHERE,
-                        arrived_ns=arrived.at_ns if arrived else NOWHERE,
-                        length=packet.length,
-                        marked=arrived is not None and arrived.marked,
-                        tcp=packet.tcp,
-                    )
+
+def file(folder: Path, name: str) -> Path:
+    """Return the capture file of a point."""
+    return folder / f"{name}.pcap"
+
+
+def passages(captures: Mapping[str, Path], servers: dict[int, int]) -> list[list[Passage]]:
+    """Return the matched packets of each flow in order of sending.
+
+    `captures` are the files by point, and `servers` maps server addresses to flows.
+    """
+    sites = [name for name in captures if name.startswith("site")]
+    seen = {name: list(_packets(path)) for name, path in captures.items()}
+    ends = sorted((packet for name in sites for packet in seen[name]), key=lambda packet: packet.at_ns)
+    found: list[list[Passage]] = [[] for _ in servers]
+    for up in (True, False):
+        way = [seen["home"], seen["lan"], seen["wan"], ends]
+        sent, *later = way if up else way[::-1]
+        places = [_by_key(packets, up, servers) for packets in later]
+        for packet in sent:
+            flow = servers.get(packet.destination if up else packet.source)
+            if flow is None:
+                continue
+            then = [place[packet.key].popleft() if place.get(packet.key) else None for place in places]
+            into, out, arrived = then
+            found[flow].append(
+                Passage(
+                    up=up,
+                    sent_ns=packet.at_ns,
+                    into_ns=into.at_ns if into else NOWHERE,
+                    out_ns=out.at_ns if out else NOWHERE,
+                    arrived_ns=arrived.at_ns if arrived else NOWHERE,
+                    length=packet.length,
+                    marked=arrived is not None and arrived.marked,
+                    tcp=packet.tcp,
                 )
-        for passages in found:
-            passages.sort(key=lambda passage: passage.sent_ns)
-        return found
+            )
+    for passages in found:
+        passages.sort(key=lambda passage: passage.sent_ns)
+    return found
 
 
 def _by_key(packets: list[Packet], up: bool, servers: dict[int, int]) -> dict[bytes, deque[Packet]]:
