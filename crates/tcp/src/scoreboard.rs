@@ -286,9 +286,9 @@ impl Scoreboard {
         self.sacked_below > self.front
     }
 
-    /// True if the oldest segment counts as lost.
+    /// True if the oldest segment counts as lost, and was not sent again since.
     pub fn front_is_lost(&self) -> bool {
-        self.segments.front().is_some_and(|sent| sent.lost && !sent.sacked)
+        self.segments.front().is_some_and(|sent| sent.lost && !sent.resent && !sent.sacked)
     }
 
     /// Lowest segment that is lost and not sent again: `NextSeg` rule 1 of RFC 6675. After a timeout it is the only

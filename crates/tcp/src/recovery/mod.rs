@@ -36,6 +36,8 @@ pub enum Verdict {
     Unchanged,
     /// Fast recovery begins; the window must be reduced.
     Entered,
+    /// Fast recovery is complete, and the next begins at once: segments sent during it count as lost.
+    Again,
     /// Fast recovery or the repair after a timeout is complete. If `limit` is given, the window must not be larger.
     Left {
         /// Limit that avoids a burst.

@@ -88,7 +88,9 @@ impl LossRecovery for Rack {
         }
         if self.episode.phase != Phase::Open && ack.una >= self.episode.point {
             self.deadline = None;
-            return self.episode.leave(None);
+            let left = self.episode.leave(None);
+            let again = board.has_sacked() && self.detect(board, now) == Verdict::Entered;
+            return if again { Verdict::Again } else { left };
         }
         let news = ack.acked > ByteCount::ZERO || ack.sacked > ByteCount::ZERO;
         let waits = board.has_sacked() || self.episode.phase != Phase::Open || self.deadline.is_some();

@@ -8,7 +8,7 @@ use gamelane_core::{Duration, Instant};
 /// What a search by time found.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LostByTime {
-    /// Segments that count as lost since this search.
+    /// Segments count as lost, by this search or before, and are not acknowledged (Linux `lost_out`).
     pub any: bool,
     /// One of them had been sent again before.
     pub resent: bool,
@@ -130,6 +130,7 @@ impl Scoreboard {
         let mut found = LostByTime::default();
         for index in 0..self.segments.len() {
             let sent = self.segments[index];
+            found.any |= sent.lost && !sent.sacked;
             if (sent.sent_at, sent.end) >= self.delivery.newest {
                 if sent.ambiguous {
                     continue;

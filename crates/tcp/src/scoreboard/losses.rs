@@ -59,6 +59,11 @@ impl Scoreboard {
         self.restart_resending();
     }
 
+    /// Number of retransmissions on the way (Linux `retrans_out`). Walks over all outstanding segments.
+    pub fn resent_in_flight(&self) -> u32 {
+        self.segments.iter().filter(|sent| sent.resent && !sent.sacked).count() as u32
+    }
+
     /// Undoes the loss marks after a spurious timeout. Walks over all outstanding segments.
     pub fn unmark_lost(&mut self) {
         let (mut pipe, mut sacked_above, mut runs_above, mut in_run) = (0, 0, 0, false);

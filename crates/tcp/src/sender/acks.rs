@@ -116,6 +116,10 @@ impl Sender {
         match verdict {
             Verdict::Unchanged => {}
             Verdict::Entered => self.on_recovery(cwnd, counters, now),
+            Verdict::Again => {
+                self.falling = None;
+                self.on_recovery(self.cwnd(), counters, now);
+            }
             Verdict::Left { limit } => {
                 self.note_repaired();
                 if let Some(limit) = limit {

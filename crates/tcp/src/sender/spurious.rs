@@ -48,8 +48,9 @@ impl Sender {
             return;
         }
         if self.recovery.phase() == Phase::Open || !timeout {
+            self.note_repaired();
             self.undo.before = Some(self.congestion.clone());
-            self.undo.unexplained = 0;
+            self.undo.unexplained = self.board.resent_in_flight();
             if timeout && self.tuning.forward_rto {
                 self.undo.probe = ForwardProbe::Expired;
             }
@@ -114,6 +115,12 @@ impl Sender {
             return;
         }
         let millis = |at: Instant| at.as_nanos() / 1_000_000;
+        // Linux `tcp_try_undo_partial` waits until no retransmission is on the way.
+        let partial =
+            self.recovery.phase() == Phase::Recovery && self.board.una() < self.recovery.episode().point;
+        if partial && self.board.resent_in_flight() > 0 {
+            return;
+        }
         if millis(now).saturating_sub(age.as_nanos() / 1_000_000) < millis(first) {
             counters.spurious_timeouts += u64::from(self.recovery.phase() == Phase::Loss);
             self.undo.probe = ForwardProbe::Off;
@@ -121,9 +128,12 @@ impl Sender {
         }
     }
 
-    /// Notes that the repair is complete.
+    /// Notes that the repair is complete. The time of its first retransmission counts on while a retransmission is
+    /// on the way (Linux `tcp_retrans_stamp_cleanup`).
     pub(super) fn note_repaired(&mut self) {
-        self.undo.first_resent = None;
+        if self.board.front().is_none_or(|front| !front.ambiguous) && self.board.resent_in_flight() == 0 {
+            self.undo.first_resent = None;
+        }
     }
 
     /// Ends a repair that was not needed: nothing counts as lost, and the window is the old one.
