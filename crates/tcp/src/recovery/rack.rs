@@ -23,6 +23,9 @@ pub const RACK: TcpDescriptor = TcpDescriptor {
     facts: TcpFacts { linux: Some(&[("tcp_sack", "1"), ("tcp_recovery", "1"), ("tcp_early_retrans", "3")]) },
 };
 
+/// The reordering timer expires this much later than needed (Linux `TCP_TIMEOUT_MIN_US`).
+const TIMER_SLACK: Duration = Duration::from_millis(2);
+
 /// Loss detection by time.
 #[derive(Clone, Debug)]
 pub struct Rack {
@@ -56,7 +59,7 @@ impl Rack {
 
     fn detect(&mut self, board: &mut Scoreboard, now: Instant) -> Verdict {
         let found = board.lose_by_time(self.reordering_window(board), now);
-        self.deadline = found.wait;
+        self.deadline = found.wait.map(|at| at.saturating_add(TIMER_SLACK));
         // After a timeout, only the loss of a retransmission starts fast recovery.
         let starts = match self.episode.phase {
             Phase::Open => found.any,

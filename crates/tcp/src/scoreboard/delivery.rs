@@ -24,7 +24,7 @@ pub(super) struct Delivery {
     now: Instant,
     /// Send time and end of the delivered segment that was sent last (`RACK.xmit_ts`, `RACK.end_seq`).
     newest: (Instant, u64),
-    /// Round trip of that segment (`RACK.rtt`).
+    /// Round trip of the delivered segment that was handled last (`RACK.rtt`, Linux `tcp_rack_advance`).
     rtt: Duration,
     shortest_rtt: Option<Duration>,
     /// Send time of the oldest segment that the current ACK SACKs and that was sent once.
@@ -75,9 +75,9 @@ impl Delivery {
             self.reordered |= sent.end < self.forward;
         }
         self.forward = self.forward.max(sent.end);
+        self.rtt = rtt;
         if (sent.sent_at, sent.end) > self.newest {
             self.newest = (sent.sent_at, sent.end);
-            self.rtt = rtt;
         }
     }
 

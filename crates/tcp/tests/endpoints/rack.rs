@@ -37,11 +37,11 @@ fn two_segments_above_a_loss_and_a_quarter_of_a_round_trip_are_enough() {
     for _ in 0..3 {
         pair.write(100);
     }
-    pair.run_for(124);
+    pair.run_for(126);
     assert_eq!(pair.sent.len(), 3);
-    // 100 ms for the SACKs to return, plus 100 / 4 for reordering.
+    // 100 ms for the SACKs to return, plus 100 / 4 for reordering, plus Linux's 2 ms.
     pair.run_for(1);
-    assert_eq!(pair.sent[3], (start + 125, pair.sent[0].1));
+    assert_eq!(pair.sent[3], (start + 127, pair.sent[0].1));
     pair.run_for(1_000);
     assert_eq!(pair.delivered[Side::Server as usize], 400);
     assert_eq!((pair.client.counters().timeouts, pair.client.counters().fast_recoveries), (0, 1));
@@ -78,6 +78,19 @@ fn a_lost_retransmission_is_found_by_time() {
     pair.run_for(5_000);
     let counters = pair.client.counters();
     assert_eq!((counters.timeouts, counters.fast_recoveries), (0, 1), "{}", pair.log);
+    assert_eq!(pair.delivered[Side::Server as usize], 60_100);
+}
+
+#[test]
+fn a_loss_during_recovery_reduces_the_window_again() {
+    let mut pair = connected();
+    // The first segment is lost, and so are its retransmission and the new segment behind that. The ACK of the second
+    // retransmission completes the recovery, but the new segment still counts as lost.
+    fates(&mut pair, |number| if matches!(number, 1 | 13 | 14) { Fate::Lost } else { Fate::Arrives });
+    pair.write(60_000);
+    pair.run_for(5_000);
+    let counters = pair.client.counters();
+    assert_eq!((counters.timeouts, counters.fast_recoveries), (0, 2), "{}", pair.log);
     assert_eq!(pair.delivered[Side::Server as usize], 60_100);
 }
 
