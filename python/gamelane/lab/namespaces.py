@@ -111,11 +111,14 @@ class Lab:
         return Host(name, holder)
 
     def link(self, a: Host, b: Host, *, names: tuple[str, str], mtu: int = 1500) -> None:
-        """Join two hosts by a veth pair with these interface names, both up and with segmentation offload off."""
+        """Join two hosts by a veth pair with these interface names, both up and with segmentation offload off.
+
+        Linux's TCP builds bursts for offload even if the interface has none, unless it takes one segment at a time.
+        """
         whole = "ethtool -K {} gro off gso off tso off" if shutil.which("ethtool") else "true"
         pair = f"type veth peer name {names[1]} mtu {mtu} netns {b.pid}"
         for host, name, first in ((a, names[0], f"ip link add {names[0]} mtu {mtu} {pair}"), (b, names[1], "true")):
-            host.run("sh", "-ec", f"{first}; ip link set dev {name} up; {whole.format(name)}")
+            host.run("sh", "-ec", f"{first}; ip link set dev {name} up gso_max_segs 1; {whole.format(name)}")
 
     def start(
         self, host: Host, *words: str | os.PathLike[str], log: Path | None = None, cwd: Path | None = None

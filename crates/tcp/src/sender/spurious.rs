@@ -96,8 +96,12 @@ impl Sender {
         counters.spurious_retransmissions += 1;
         if self.undo.unexplained > 0 {
             self.undo.unexplained -= 1;
-            if self.undo.unexplained == 0 {
+            if self.undo.unexplained == 0 && self.undo.before.is_some() {
                 self.take_back();
+                // What still counts as lost starts a new recovery (Linux `tcp_try_undo_dsack`, `tcp_try_to_open`).
+                if self.recovery.phase() == Phase::Recovery {
+                    self.recovery.on_spurious_timeout();
+                }
             }
         }
     }

@@ -1,0 +1,1 @@
+"""The simulator beside a real kernel, over a matrix of cases: `make agreement`."""

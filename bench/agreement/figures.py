@@ -1,0 +1,63 @@
+"""The figures that are compared, and when two agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+SHARE = 0.10
+LEAST = {"ms": 3.0, "%": 0.5, "Mbit/s": 0.0}
+"""Two values agree if they differ by a tenth of the kernel's, or by this much, by unit."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of one flow: the values of all seeds on both sides."""
+
+    flow: str
+    what: str
+    unit: str
+    kernel: Sequence[float]
+    sim: Sequence[float]
+
+    @property
+    def means(self) -> tuple[float, float]:
+        """Means of kernel and simulator."""
+        return fmean(self.kernel), fmean(self.sim)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the means differ by at most a tenth or the least difference that counts."""
+        kernel, sim = self.means
+        return abs(kernel - sim) <= max(SHARE * abs(kernel), LEAST[self.unit])
+
+
+def of_run(summary: Mapping[str, Any]) -> dict[str, float]:
+    """Return the figures of a run: `game: RTT p50, ms` and its value."""
+    return {f"{name}|{what}|{unit}": value for name, what, unit, value in _of_run(summary) if value is not None}
+
+
+def _of_run(summary: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float | None]]:
+    for name, flow in summary["flows"].items():
+        yield name, "RTT p50", "ms", flow["rtt_ms"]["p50"]
+        if flow["app"] == "game":
+            yield name, "RTT p95", "ms", flow["rtt_ms"]["p95"]
+            for way in ("up", "down"):
+                yield name, f"loss {way}", "%", 100 * flow[way]["loss"]
+            continue
+        yield name, "goodput", "Mbit/s", flow["goodput_bps"] / 1e6
+        data = max(("up", "down"), key=lambda way: flow[way]["sent_bytes"])
+        yield name, "loss", "%", 100 * flow[data]["loss"]
+        if flow["app"] == "web":
+            yield name, "transfer p50", "ms", flow["transfer_ms"]["p50"]
+
+
+def compared(kernel: Sequence[Mapping[str, float]], sim: Sequence[Mapping[str, float]]) -> list[Figure]:
+    """Return the figures that both sides have."""
+    names = [name for name in kernel[0] if all(name in run for run in (*kernel, *sim))]
+    return [
+        Figure(*name.split("|"), [run[name] for run in kernel], [run[name] for run in sim])  # type: ignore[arg-type]
+        for name in names
+    ]

@@ -1,0 +1,55 @@
+"""Reads the cases of matrix.toml."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+HOUSEHOLD = HERE / "household.toml"
+AXES = ("queue", "rate", "load", "rtt", "tcp")
+ALWAYS = "game"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A combination of words, and the keys of the household that they set."""
+
+    block: str
+    words: Mapping[str, str]
+    keys: Mapping[str, str]
+    seeds: Mapping[str, int]
+    """Number of runs by engine."""
+
+    @property
+    def name(self) -> str:
+        """Block and words: `households pie 12/1 mix 40 cubic`."""
+        return " ".join((self.block, *self.words.values()))
+
+
+def cases(words: Sequence[str], path: Path = HERE / "matrix.toml") -> list[Case]:
+    """Return the cases that have one of the words of every argument; `fifo-100,pie mix` is two arguments."""
+    read = tomllib.loads(path.read_text(encoding="utf-8"))
+    asked = [set(word.split(",")) for word in words]
+    every = [case for block in read["block"] for case in _cases(read, block)]
+    return [case for case in every if all(one & {case.block, *case.words.values()} for one in asked)]
+
+
+def _cases(read: Mapping[str, Any], block: Mapping[str, Any]) -> list[Case]:
+    flows = dict.fromkeys(flow for load in read["load"].values() for flow in load)
+    found = []
+    for words in itertools.product(*(block[axis] for axis in AXES)):
+        chosen = dict(zip(AXES, words, strict=True))
+        keys: dict[str, str] = {}
+        for axis, word in chosen.items():
+            if axis == "load":
+                keys |= {f"flow.{flow}.enabled": str(flow in read["load"][word]).lower() for flow in flows}
+            else:
+                keys |= read[axis][word]
+        runs = read["runs"]
+        found.append(Case(block["name"], chosen, keys, {"sim": runs["sim"], "kernel": runs["kernel"][chosen["load"]]}))
+    return found

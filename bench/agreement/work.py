@@ -1,0 +1,71 @@
+"""Runs one case on both engines, in a process of its own on one core. Finished runs stay in a folder of results."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from bench.agreement import figures
+from bench.agreement.matrix import HOUSEHOLD, Case
+
+
+def on_core(numbers: Any) -> None:
+    """Keep this process, and the guests that it boots, on a core of its own. It is called once in each process."""
+    own = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {own[numbers.get() % len(own)]})
+
+
+def run(case: Case, place: Path) -> tuple[list[figures.Figure], str]:
+    """Return the figures of a case, or none and the reason."""
+    from gamelane.commands.engines import KERNEL, SIM  # noqa: PLC0415 - after the process is on its core
+    from gamelane.errors import LabError, ScenarioError  # noqa: PLC0415
+
+    try:
+        kernel, sim = (side(case, engine, place) for engine in (KERNEL, SIM))
+    except (LabError, ScenarioError) as error:
+        return [], str(error)
+    return figures.compared(kernel, sim), ""
+
+
+def side(case: Case, engine: str, place: Path) -> list[dict[str, float]]:
+    """Return the figures of each seed from one engine, from the folder of results if they are there."""
+    from gamelane import experiment  # noqa: PLC0415
+    from gamelane.commands.engines import KERNEL, real  # noqa: PLC0415
+    from gamelane.experiment import Hooks  # noqa: PLC0415
+
+    chosen = experiment.load(HOUSEHOLD).with_(case.keys)
+    marks = f"{chosen.scenario.to_toml()}\n{_code(engine)}"
+    file = place / engine / f"{hashlib.sha256(marks.encode()).hexdigest()[:24]}.json"
+    kept: dict[str, dict[str, float]] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    seeds = range(1, case.seeds[engine] + 1)
+    missing = [seed for seed in seeds if str(seed) not in kept]
+    if missing:
+        hosts = real(KERNEL, chosen, None, vm=True, threads=1) if engine == KERNEL else None
+        results = chosen.run(seeds=missing, threads=1, hooks=Hooks(engine=hosts, keep="summary"))
+        kept |= {str(of.seed): figures.of_run(of.summary) for of in results.variants[0].runs}
+        file.parent.mkdir(parents=True, exist_ok=True)
+        partial = file.with_suffix(f".{os.getpid()}")
+        partial.write_text(json.dumps(kept), encoding="utf-8")
+        partial.replace(file)
+    return [kept[str(seed)] for seed in seeds]
+
+
+def _code(engine: str) -> str:
+    """Return what makes results of an engine old: the simulator's code, or the lab's and the guest's kernel."""
+    import gamelane  # noqa: PLC0415
+    from gamelane import _native  # noqa: PLC0415
+    from gamelane.commands.engines import SIM  # noqa: PLC0415
+    from gamelane.guest.uml import UserModeLinux  # noqa: PLC0415
+
+    if engine == SIM:
+        return _mark(Path(_native.__file__))
+    package = Path(gamelane.__file__).parent
+    files = sorted(file for part in ("lab", "guest") for file in (package / part).rglob("*.py"))
+    return " ".join(_mark(file) for file in (*files, UserModeLinux.find().path))
+
+
+def _mark(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
