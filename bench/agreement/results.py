@@ -1,0 +1,81 @@
+"""The figures of the cases that ran, what share of them agrees, and the cause of each that does not."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.agreement.figures import Figure
+from bench.agreement.matrix import HERE, Case
+
+UNKNOWN = "not found yet"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A case with its figures, or the reason why it did not run."""
+
+    case: Case
+    figures: Sequence[Figure]
+    refused: str = ""
+
+
+@dataclass(frozen=True)
+class Share:
+    """How many figures agree."""
+
+    agree: int
+    total: int
+
+    def __str__(self) -> str:
+        """Return a percentage: `93 % of 120`; a dash if there is no figure."""
+        return f"{self.agree / self.total:.0%}".replace("%", " %") if self.total else "–"
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why figures of some cases miss. A miss belongs to the first cause that has all its words."""
+
+    words: Sequence[str]
+    text: str
+
+
+def share(outcomes: Sequence[Outcome], want: Callable[[Case, Figure], bool] = lambda *_: True) -> Share:
+    """Return the share of the figures that `want` accepts."""
+    found = [figure.agrees for case, figure in every(outcomes) if want(case, figure)]
+    return Share(sum(found), len(found))
+
+
+def every(outcomes: Sequence[Outcome]) -> Iterator[tuple[Case, Figure]]:
+    """Yield each figure with its case."""
+    for outcome in outcomes:
+        for figure in outcome.figures:
+            yield outcome.case, figure
+
+
+def causes(path: Path = HERE / "causes.toml") -> list[Cause]:
+    """Read the causes that were found."""
+    return [Cause(**entry) for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("cause", [])]
+
+
+def cause_of(case: Case, figure: Figure, known: Sequence[Cause]) -> str:
+    """Return why a figure misses."""
+    words = {case.block, *case.words.values(), figure.flow, figure.what}
+    return next((cause.text for cause in known if words >= set(cause.words)), UNKNOWN)
+
+
+def lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Yield a line for each figure: both means, and the values of all seeds of the kernel."""
+    for outcome in outcomes:
+        if outcome.refused:
+            yield f"not run: {outcome.case.name}: {outcome.refused.splitlines()[0]}"
+        for figure in outcome.figures:
+            kernel, sim = figure.means
+            seeds = " ".join(f"{value:.4g}" for value in figure.kernel)
+            yield (
+                f"{'yes' if figure.agrees else 'NO':3} {outcome.case.name:44} {figure.flow:7} {figure.what:12}"
+                f" {figure.unit:6} kernel {kernel:9.3f} sim {sim:9.3f}"
+                f"  kernel's seeds {seeds}; sim {min(figure.sim):.4g} to {max(figure.sim):.4g}"
+            )
