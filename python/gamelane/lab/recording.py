@@ -1,7 +1,8 @@
 """Hands the observations of a lab run to the recorder, which makes the tables and the summary (docs/records.md).
 
-Times are nanoseconds from the start of the run. Packets sent after its end are left out. Packets that still wait at the
-end are neither received nor lost.
+Times are nanoseconds from the start of the run. Packets sent after its end are left out. Packets on the way at the end
+are followed until the captures end, as the simulator follows them. Those that still wait then are neither received nor
+lost.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def fates(plan: Plan, passages: Sequence[Sequence[Passage]], samples: Samples, b
         if not 0 <= sent < end_ns:
             continue
         reason, lost_at = None, 0
-        if passage.arrived_ns == NOWHERE and passage.out_ns < began_ns + end_ns:
+        if passage.arrived_ns == NOWHERE and passage.out_ns < began_ns + end_ns + FOLLOWED_NS:
             reason, lost_at = _lost(flow, passage, reasons)
         arrived = passage.arrived_ns - began_ns
         found.append(
@@ -78,7 +79,7 @@ def fates(plan: Plan, passages: Sequence[Sequence[Passage]], samples: Samples, b
                 passage=passage,
                 flow=flow.number,
                 sent_ns=sent,
-                arrived_ns=arrived if passage.arrived_ns != NOWHERE and arrived < end_ns else None,
+                arrived_ns=arrived if passage.arrived_ns != NOWHERE else None,
                 queue_ns=max(passage.out_ns - passage.into_ns, 0) if passage.into_ns != NOWHERE else 0,
                 reason=reason,
                 lost_ns=lost_at - began_ns,
@@ -236,5 +237,7 @@ HEADERS = _native.IPV4_HEADER + _native.UDP_HEADER
 ACK, RST = 0x10, 0x04
 UNBOUNDED = 2**32
 """At or above this value, the slow start threshold of the kernel is not set yet."""
+FOLLOWED_NS = SECOND_NS
+"""A packet that left the gateway this long after the end, and did not arrive, is lost: the captures end later."""
 SLACK_S = 0.5
 """Applications that stop at the end of the run report this much later at most."""

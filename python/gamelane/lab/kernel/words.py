@@ -76,13 +76,15 @@ def _lane(plan: Plan, way: str, queue: Mapping[str, Any], rate: str) -> Lane:
 def _queue(plan: Plan, lane: Lane, *, exact: bool) -> Iterator[str]:
     """Yield the lines of one queue at the interface that sends its packets."""
     device = DEVICES[lane.way]
-    if lane.kind == "cake":
+    if lane.kind == "cake" and lane.queue.get("bandwidth"):
         words = [f"bandwidth {lane.kbit}kbit", lane.framing.cake(), *options(lane.queue)]
         yield f"tc qdisc replace dev {device} root handle 1: cake {' '.join(words)}"
         return
     yield from htb.shaper(lane, device, 1, burst=1 if exact else None)
     if lane.kind == "priority":
         yield from _bands(plan, lane, device)
+    elif lane.kind == "cake":
+        yield f"tc qdisc replace dev {device} parent 1:1 handle 10: cake unlimited {' '.join(options(lane.queue))}"
     else:
         yield f"tc qdisc replace dev {device} parent 1:1 handle 10: {discipline(lane.queue)}"
 
