@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup dev proxy gateway tools demo test test-rust test-wasm test-python test-loaded bench bench-grid lint format docs campaigns clean
+.PHONY: help setup dev proxy gateway tools demo test test-rust test-wasm test-python test-loaded bench bench-grid agreement lint format docs campaigns clean
 
 PYTHON_FILES := python tests bench scripts campaigns
 # Crates that must run without an operating system; the web page is built from them.
@@ -64,6 +64,9 @@ bench:  ## packets per CPU-second of the simulator, time per TCP segment
 
 bench-grid: setup  ## the 1120 runs of collom2016's grid: wall time, CPU time, memory
 	.venv/bin/python bench/grid.py
+
+agreement: setup tools  ## the simulator beside Linux's TCP and queues, 312 cases; CASES='pie mix' for some
+	.venv/bin/python -m bench.agreement $(if $(CASES),$(CASES),--page)
 
 campaigns: proxy gateway tools  ## long searches for what breaks a program: SECONDS=600 for each, CAMPAIGN= for one
 	@PATH="$$PWD/.venv/bin:$$PATH" .venv/bin/python -m campaigns --seconds $(or $(SECONDS),600) $(CAMPAIGN)

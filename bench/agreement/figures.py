@@ -35,7 +35,7 @@ class Figure:
 
 
 def of_run(summary: Mapping[str, Any]) -> dict[str, float]:
-    """Return the figures of a run: `game: RTT p50, ms` and its value."""
+    """Return the figures of a run, by flow, name and unit: `game|RTT p50|ms`."""
     return {f"{name}|{what}|{unit}": value for name, what, unit, value in _of_run(summary) if value is not None}
 
 
@@ -57,7 +57,8 @@ def _of_run(summary: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float |
 def compared(kernel: Sequence[Mapping[str, float]], sim: Sequence[Mapping[str, float]]) -> list[Figure]:
     """Return the figures that both sides have."""
     names = [name for name in kernel[0] if all(name in run for run in (*kernel, *sim))]
-    return [
-        Figure(*name.split("|"), [run[name] for run in kernel], [run[name] for run in sim])  # type: ignore[arg-type]
-        for name in names
-    ]
+    found = []
+    for name in names:
+        flow, what, unit = name.split("|")
+        found.append(Figure(flow, what, unit, [run[name] for run in kernel], [run[name] for run in sim]))
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,9 +29,14 @@ class Share:
     agree: int
     total: int
 
+    @classmethod
+    def of(cls, found: Sequence[bool]) -> Share:
+        """Count."""
+        return cls(sum(found), len(found))
+
     def __str__(self) -> str:
-        """Return a percentage: `93 % of 120`; a dash if there is no figure."""
-        return f"{self.agree / self.total:.0%}".replace("%", " %") if self.total else "–"
+        """Return a percentage; a dash if there is no figure."""
+        return f"{100 * self.agree / self.total:.0f} %" if self.total else "-"
 
 
 @dataclass(frozen=True)
@@ -42,10 +47,9 @@ class Cause:
     text: str
 
 
-def share(outcomes: Sequence[Outcome], want: Callable[[Case, Figure], bool] = lambda *_: True) -> Share:
-    """Return the share of the figures that `want` accepts."""
-    found = [figure.agrees for case, figure in every(outcomes) if want(case, figure)]
-    return Share(sum(found), len(found))
+def share(outcomes: Sequence[Outcome]) -> Share:
+    """Return the share of all figures."""
+    return Share.of([figure.agrees for _, figure in every(outcomes)])
 
 
 def every(outcomes: Sequence[Outcome]) -> Iterator[tuple[Case, Figure]]:

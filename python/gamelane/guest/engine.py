@@ -68,7 +68,7 @@ class Guests:
                 return None
             wanted = Wanted(job.scenario, path, job.variant, job.seed, variants, flows, self.between)
             done = self._one(wanted, planned, Case.of(job, self.between.name, path), watch, pcap)
-            return done and Finished(job, done.record, done.frames)
+            return None if done is None else Finished(job, done.record, done.frames)
 
         with on_ctrl_c(interrupt, earlier=True), ThreadPoolExecutor(max_workers=max(1, self.width)) as pool:
             futures = [pool.submit(work, *of) for of in zip(jobs, plans, watches, strict=True)]

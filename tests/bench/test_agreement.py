@@ -1,0 +1,87 @@
+"""The matrix of `make agreement`: its cases, when figures agree, and its page. CI runs a part of it (.ci/run)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bench.agreement import figures, page, results
+from bench.agreement.figures import Figure
+from bench.agreement.matrix import HOUSEHOLD, Case, cases
+
+from gamelane import experiment
+
+
+def test_every_case_has_its_own_name_and_is_a_scenario() -> None:
+    every = cases([])
+    assert len({case.name for case in every}) == len(every)
+    household = experiment.load(HOUSEHOLD)
+    for case in every:
+        flows = household.with_(case.keys).scenario.flows()
+        assert len(flows) == {"upload": 2, "downloads": 3, "web": 2, "video": 2, "mix": 4}[case.words["load"]]
+
+
+def test_words_choose_cases() -> None:
+    chosen = cases(["pie,codel", "mix", "12/1", "households"])
+    assert {case.words["queue"] for case in chosen} == {"pie", "codel"}
+    assert len(chosen) == 6
+    assert cases(["nothing"]) == []
+
+
+@pytest.mark.parametrize(
+    ("unit", "kernel", "sim", "agrees"),
+    [
+        ("ms", [10, 20], [12, 24], True),  # 3 ms
+        ("ms", [100], [110], True),
+        ("ms", [100], [110.1], False),
+        ("%", [0.1], [0.6], True),
+        ("%", [0.1], [0.61], False),
+        ("%", [10], [11], True),
+        ("Mbit/s", [10], [11], True),
+        ("Mbit/s", [1], [0.89], False),
+    ],
+)
+def test_figures_agree_within_a_tenth_or_the_least_difference(
+    unit: str, kernel: list[float], sim: list[float], agrees: bool
+) -> None:
+    assert Figure("game", "what", unit, kernel, sim).agrees == agrees
+
+
+def test_figures_are_those_that_all_runs_have() -> None:
+    summary = experiment.load(HOUSEHOLD).with_({"duration": "8s"}).run(threads=1).variants[0].runs[0].summary
+    found = figures.of_run(summary)
+    assert {name.split("|")[1] for name in found} >= {"RTT p50", "RTT p95", "loss up", "loss down", "goodput", "loss"}
+    (goodput,) = figures.compared([{"upload|goodput|Mbit/s": 1.0, "x|y|ms": 2.0}], [{"upload|goodput|Mbit/s": 2.0}])
+    assert (goodput.flow, goodput.means) == ("upload", (1.0, 2.0))
+
+
+def test_the_page_counts_what_agrees_and_why_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    words = {"queue": "pie", "rate": "12/1", "load": "mix", "rtt": "40", "tcp": "cubic"}
+    case = Case("households", words, {}, {})
+    found = [Figure("game", "RTT p50", "ms", [100], [100]), Figure("web", "goodput", "Mbit/s", [1], [2])]
+    outcomes = [
+        results.Outcome(case, found),
+        results.Outcome(Case("households", words | {"queue": "dualpi2"}, {}, {}), [], "no such queue\nhint"),
+    ]
+    text = "".join(f"<!-- {mark} -->\nold\n<!-- end -->\n" for mark in ("shares", "figures", "misses"))
+    (tmp_path / "linux.md").write_text(text)
+    monkeypatch.setattr(page, "PAGE", tmp_path / "linux.md")
+    monkeypatch.setattr(page, "PLOT", tmp_path / "linux.svg")
+    monkeypatch.setattr(page, "causes", lambda: [results.Cause(("web", "pie"), "it rained")])
+    page.write(outcomes)
+    page.write(outcomes)
+    written = (tmp_path / "linux.md").read_text()
+    assert "**1 of 2 figures agree: 50.0%**, in 1 cases." in written
+    assert "| 1 | it rained |" in written
+    assert "do not have them: dualpi2." in written or "does not have them: dualpi2." in written
+    assert "old" not in written
+    assert "<svg" in (tmp_path / "linux.svg").read_text()
+    assert [line.split()[0] for line in results.lines(outcomes)] == ["yes", "NO", "not"]
+
+
+def test_known_causes_name_words_of_the_matrix() -> None:
+    known = {word for case in cases([]) for word in (case.block, *case.words.values())}
+    known |= {"game", "upload", "first", "second", "web", "video"}
+    known |= {"RTT p50", "RTT p95", "loss up", "loss down", "loss", "goodput", "transfer p50"}
+    for cause in results.causes():
+        assert set(cause.words) <= known, cause.words
