@@ -27,8 +27,8 @@ from gamelane.lab.topology import Between
 from gamelane.runner import Batch, Finished, Job, flow_names
 
 MAPPINGS = (
-    "  hint:    a guest needs a mapping of the host for each of its pages, and evaluating many packets needs many;\n"
-    "           run `sudo sysctl vm.max_map_count=1000000`, or a shorter scenario"
+    "  hint:    a guest needs a mapping of the host for each of its pages, and many programs need many;\n"
+    "           run `sudo sysctl vm.max_map_count=1000000`, or a scenario with fewer flows"
 )
 """What to do if the host's limit of mappings ended a guest."""
 GLANCE_S = 0.05
