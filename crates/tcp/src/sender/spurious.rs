@@ -119,13 +119,12 @@ impl Sender {
             return;
         }
         let millis = |at: Instant| at.as_nanos() / 1_000_000;
-        // Linux `tcp_try_undo_partial` waits until no retransmission is on the way.
-        let partial =
-            self.recovery.phase() == Phase::Recovery && self.board.una() < self.recovery.episode().point;
-        if partial && self.board.resent_in_flight() > 0 {
-            return;
-        }
         if millis(now).saturating_sub(age.as_nanos() / 1_000_000) < millis(first) {
+            // Linux `tcp_try_undo_partial` waits until no retransmission is on the way.
+            let partial = self.board.una() < self.recovery.episode().point;
+            if self.recovery.phase() == Phase::Recovery && partial && self.board.resent_in_flight() > 0 {
+                return;
+            }
             counters.spurious_timeouts += u64::from(self.recovery.phase() == Phase::Loss);
             self.undo.probe = ForwardProbe::Off;
             self.end_repair();
