@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,9 +41,9 @@ class Share:
 
 @dataclass(frozen=True)
 class Cause:
-    """Why figures of some cases miss. A miss belongs to the first cause that has all its words."""
+    """Why figures of some cases miss: those with these values of block, axes, flow and figure."""
 
-    words: Sequence[str]
+    where: Mapping[str, str]
     text: str
 
 
@@ -66,8 +66,8 @@ def causes(path: Path = HERE / "causes.toml") -> list[Cause]:
 
 def cause_of(case: Case, figure: Figure, known: Sequence[Cause]) -> str:
     """Return why a figure misses."""
-    words = {case.block, *case.words.values(), figure.flow, figure.what}
-    return next((cause.text for cause in known if words >= set(cause.words)), UNKNOWN)
+    facts = {"block": case.block, **case.words, "flow": figure.flow, "figure": figure.what}
+    return next((cause.text for cause in known if facts.items() >= cause.where.items()), UNKNOWN)
 
 
 def lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
