@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -24,12 +25,13 @@ class Figure:
 
     @property
     def means(self) -> tuple[float, float]:
-        """Means of kernel and simulator."""
-        return fmean(self.kernel), fmean(self.sim)
+        """Means of kernel and simulator; NaN for a side without a value, such as one where no page was complete."""
+        kernel, sim = (fmean(side) if side else math.nan for side in (self.kernel, self.sim))
+        return kernel, sim
 
     @property
     def agrees(self) -> bool:
-        """Whether the means differ by at most a tenth or the least difference that counts."""
+        """Whether the means differ by at most a tenth or the least difference that counts. NaN never agrees."""
         kernel, sim = self.means
         return abs(kernel - sim) <= max(SHARE * abs(kernel), LEAST[self.unit])
 
@@ -55,10 +57,10 @@ def _of_run(summary: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float |
 
 
 def compared(kernel: Sequence[Mapping[str, float]], sim: Sequence[Mapping[str, float]]) -> list[Figure]:
-    """Return the figures that both sides have."""
-    names = [name for name in kernel[0] if all(name in run for run in (*kernel, *sim))]
+    """Return the figures that any run has, with the values of the runs that have it."""
     found = []
-    for name in names:
+    for name in dict.fromkeys(name for run in (*kernel, *sim) for name in run):
         flow, what, unit = name.split("|")
-        found.append(Figure(flow, what, unit, [run[name] for run in kernel], [run[name] for run in sim]))
+        sides = ([run[name] for run in runs if name in run] for runs in (kernel, sim))
+        found.append(Figure(flow, what, unit, *sides))
     return found

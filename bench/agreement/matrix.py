@@ -12,7 +12,6 @@ from typing import Any
 HERE = Path(__file__).parent
 HOUSEHOLD = HERE / "household.toml"
 AXES = ("queue", "rate", "load", "rtt", "tcp")
-ALWAYS = "game"
 
 
 @dataclass(frozen=True)

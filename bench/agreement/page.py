@@ -84,16 +84,16 @@ def plot(outcomes: Sequence[Outcome]) -> str:
 
 
 def _panel(outcomes: Sequence[Outcome], unit: str) -> alt.LayerChart | alt.FacetChart:
-    points = [
-        {
-            "kernel": max(figure.means[0], LEAST),
-            "simulator": max(figure.means[1], LEAST),
-            "agrees": (AGREES if figure.agrees else DIFFERS)[0],
-        }
+    means = [
+        (figure.agrees, *(max(mean, LEAST) for mean in figure.means))
         for _, figure in every(outcomes)
-        if figure.unit == unit
+        if figure.unit == unit and figure.kernel and figure.sim
     ]
-    values = [max(mean, LEAST) for _, figure in every(outcomes) if figure.unit == unit for mean in figure.means]
+    points = [
+        {"kernel": kernel, "simulator": sim, "agrees": (AGREES if agrees else DIFFERS)[0]}
+        for agrees, kernel, sim in means
+    ]
+    values = [mean for _, kernel, sim in means for mean in (kernel, sim)]
     ends = [min(values), max(values)]
     scale = alt.Scale(type="log", domain=ends)
     across = alt.X("kernel:Q", scale=scale, title=f"Linux, {unit}")

@@ -81,5 +81,9 @@ def lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
             yield (
                 f"{'yes' if figure.agrees else 'NO':3} {outcome.case.name:44} {figure.flow:7} {figure.what:12}"
                 f" {figure.unit:6} kernel {kernel:9.3f} sim {sim:9.3f}"
-                f"  kernel's seeds {seeds}; sim {min(figure.sim):.4g} to {max(figure.sim):.4g}"
+                f"  kernel's seeds {seeds or 'none'}; sim {_range(figure.sim)}"
             )
+
+
+def _range(values: Sequence[float]) -> str:
+    return f"{min(values):.4g} to {max(values):.4g}" if values else "none"

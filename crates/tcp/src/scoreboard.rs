@@ -286,7 +286,7 @@ impl Scoreboard {
         self.sacked_below > self.front
     }
 
-    /// True if the oldest segment counts as lost, and was not sent again since.
+    /// True if the oldest segment counts as lost, and no copy of it is on the way.
     pub fn front_is_lost(&self) -> bool {
         self.segments.front().is_some_and(|sent| sent.lost && !sent.resent && !sent.sacked)
     }

@@ -134,8 +134,8 @@ def passages(captures: Mapping[str, Path], servers: dict[int, int]) -> list[list
                     tcp=packet.tcp,
                 )
             )
-    for passages in found:
-        passages.sort(key=lambda passage: passage.sent_ns)
+    for of_flow in found:
+        of_flow.sort(key=lambda passage: passage.sent_ns)
     return found
 
 

@@ -36,7 +36,7 @@ pub enum Verdict {
     Unchanged,
     /// Fast recovery begins; the window must be reduced.
     Entered,
-    /// Fast recovery is complete, and the next begins at once: segments sent during it count as lost.
+    /// The repair is complete, and fast recovery begins again at once: segments sent during it count as lost.
     Again,
     /// Fast recovery or the repair after a timeout is complete. If `limit` is given, the window must not be larger.
     Left {

@@ -69,6 +69,9 @@ fn three_runs_sacked_above_mean_lost_however_small() {
     board.detect_losses(MSS);
     let lost: Vec<bool> = board.segments.iter().map(|sent| sent.lost).collect();
     assert_eq!(lost, [true, true, false, false, false, false, false, false]);
+    assert!(board.front_is_lost());
+    board.resend(0, true, Instant::ZERO);
+    assert!(!board.front_is_lost());
 }
 
 #[test]

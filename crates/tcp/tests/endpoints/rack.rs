@@ -91,6 +91,8 @@ fn a_loss_during_recovery_reduces_the_window_again() {
     pair.run_for(5_000);
     let counters = pair.client.counters();
     assert_eq!((counters.timeouts, counters.fast_recoveries), (0, 2), "{}", pair.log);
+    // Between the two recoveries nothing goes out with the window of the first.
+    assert!(!pair.log.contains("cwnd 5000 flight 5000 Open"), "{}", pair.log);
     assert_eq!(pair.delivered[Side::Server as usize], 60_100);
 }
 
