@@ -43,6 +43,9 @@ def of_run(summary: Mapping[str, Any]) -> dict[str, float]:
 
 def _of_run(summary: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float | None]]:
     for name, flow in summary["flows"].items():
+        if "thin" in flow:
+            yield from ((name, *figure) for figure in _of_game(flow["thin"]))
+            continue
         yield name, "RTT p50", "ms", flow["rtt_ms"]["p50"]
         if flow["app"] == "game":
             yield name, "RTT p95", "ms", flow["rtt_ms"]["p95"]
@@ -54,6 +57,16 @@ def _of_run(summary: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float |
         yield name, "loss", "%", 100 * flow[data]["loss"]
         if flow["app"] == "web":
             yield name, "transfer p50", "ms", flow["transfer_ms"]["p50"]
+
+
+def _of_game(thin: Mapping[str, Any]) -> Iterator[tuple[str, str, float | None]]:
+    """Yield the figures of a game over TCP: times of its messages to the players, and what its server sent again."""
+    for what, quantile in {"delivery mean": "mean", "delivery p99": "p99"}.items():
+        yield what, "ms", thin["down"]["delivery_ms"][quantile]
+    yield "held mean", "ms", thin["down"]["held_ms"]["mean"]
+    yield "first retransmission", "ms", thin["nth"]["1"]["delay_ms"]
+    for what in ("retransmitted_segments", "timeouts"):
+        yield what.replace("_", " "), "%", 100 * thin[what] / thin["packets"]
 
 
 def compared(kernel: Sequence[Mapping[str, float]], sim: Sequence[Mapping[str, float]]) -> list[Figure]:

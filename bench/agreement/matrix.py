@@ -1,4 +1,4 @@
-"""Reads the cases of matrix.toml."""
+"""Reads the cases of matrix.toml. The keys of a block, besides those of `Case`, are its axes."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-HOUSEHOLD = HERE / "household.toml"
-AXES = ("queue", "rate", "load", "rtt", "tcp")
+SETTINGS = ("name", "file", "runs")
+"""Keys of a block that are no axes."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A combination of words, and the keys of the household that they set."""
+    """A combination of words, and the keys of the scenario that they set."""
 
     block: str
+    scenario: Path
     words: Mapping[str, str]
     keys: Mapping[str, str]
     seeds: Mapping[str, int]
@@ -41,8 +42,9 @@ def cases(words: Sequence[str], path: Path = HERE / "matrix.toml") -> list[Case]
 def _cases(read: Mapping[str, Any], block: Mapping[str, Any]) -> list[Case]:
     flows = dict.fromkeys(flow for load in read["load"].values() for flow in load)
     found = []
-    for words in itertools.product(*(block[axis] for axis in AXES)):
-        chosen = dict(zip(AXES, words, strict=True))
+    axes = [key for key in block if key not in SETTINGS]
+    for words in itertools.product(*(block[axis] for axis in axes)):
+        chosen = dict(zip(axes, words, strict=True))
         keys: dict[str, str] = {}
         for axis, word in chosen.items():
             if axis == "load":
@@ -50,5 +52,7 @@ def _cases(read: Mapping[str, Any], block: Mapping[str, Any]) -> list[Case]:
             else:
                 keys |= read[axis][word]
         runs = read["runs"]
-        found.append(Case(block["name"], chosen, keys, {"sim": runs["sim"], "kernel": runs["kernel"][chosen["load"]]}))
+        kernel = block.get("runs") or runs["kernel"][chosen["load"]]
+        seeds = {"sim": runs["sim"], "kernel": kernel}
+        found.append(Case(block["name"], HERE / block["file"], chosen, keys, seeds))
     return found

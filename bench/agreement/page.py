@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import altair as alt
 import vl_convert
@@ -14,7 +14,7 @@ from gamelane.plot.images import VEGA_LITE
 
 DOCS = HERE.parents[1] / "docs"
 PAGE, PLOT = DOCS / "linux.md", DOCS / "img" / "linux.svg"
-PANELS = {"ms": "Round trips and transfers", "Mbit/s": "Goodput", "%": "Loss"}
+PANELS = {"ms": "Times", "Mbit/s": "Goodput", "%": "Loss"}
 AGREES, DIFFERS = ("agrees", "#4477aa"), ("differs", "#cc3311")
 LEAST = 0.01
 """Smaller values stand at the edge of the plot."""
@@ -34,25 +34,29 @@ def write(outcomes: Sequence[Outcome]) -> None:
 
 
 def _shares(outcomes: Sequence[Outcome]) -> str:
-    """Return the headline, and the share by queue and load."""
+    """Return the headline, the share by queue and load, and that of games over TCP by remedy and loss."""
     whole, ran = share(outcomes), [outcome for outcome in outcomes if outcome.figures]
-    loads = list(dict.fromkeys(outcome.case.words["load"] for outcome in ran))
-    rows: dict[str, list[Outcome]] = defaultdict(list)
-    for outcome in ran:
-        block, queue = outcome.case.block, outcome.case.words["queue"]
-        rows[queue if block == "households" else f"{queue}, {block}"].append(outcome)
-    said = [
-        f"**{whole.agree} of {whole.total} figures agree: {whole.agree / whole.total:.1%}**, in {len(ran)} cases.",
-        "",
-        f"| queue | {' | '.join(loads)} | all |",
-        f"| --- |{' --- |' * (len(loads) + 1)}",
-    ]
-    for name, own in (*rows.items(), ("all", ran)):
-        cells = [share([one for one in own if one.case.words["load"] == load]) for load in loads]
-        said.append(f"| {name} | {' | '.join(map(str, cells))} | {share(own)} |")
-    if refused := dict.fromkeys(outcome.case.words["queue"] for outcome in outcomes if outcome.refused):
+    said = [f"**{whole.agree} of {whole.total} figures agree: {whole.agree / whole.total:.1%}**, in {len(ran)} cases."]
+    for down, across, unit in (("queue", "load", ""), ("remedy", "loss", " % loss")):
+        if own := [outcome for outcome in ran if down in outcome.case.words]:
+            said += ["", *_table(own, down, across, unit)]
+    if refused := dict.fromkeys(outcome.case.words.get("queue", "") for outcome in outcomes if outcome.refused):
         said += ["", f"Not run, because this kernel does not have them: {', '.join(refused)}."]
     return "\n".join(said)
+
+
+def _table(outcomes: Sequence[Outcome], down: str, across: str, unit: str) -> Iterator[str]:
+    """Yield the lines of a table of shares."""
+    columns = list(dict.fromkeys(outcome.case.words[across] for outcome in outcomes))
+    rows: dict[str, list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        block, word = outcome.case.block, outcome.case.words[down]
+        rows[word if block in ("households", "thin") else f"{word}, {block}"].append(outcome)
+    yield f"| {down} | {' | '.join(f'{column}{unit}' for column in columns)} | all |"
+    yield f"| --- |{' --- |' * (len(columns) + 1)}"
+    for name, own in (*rows.items(), ("all", outcomes)):
+        cells = [share([one for one in own if one.case.words[across] == column]) for column in columns]
+        yield f"| {name} | {' | '.join(map(str, cells))} | {share(own)} |"
 
 
 def _figures(outcomes: Sequence[Outcome]) -> str:
@@ -62,7 +66,8 @@ def _figures(outcomes: Sequence[Outcome]) -> str:
         rows[figure.what].append(figure.agrees)
     for axis, unit in {"rate": "Mbit/s", "rtt": "ms"}.items():
         for case, figure in every(outcomes):
-            rows[f"{case.words[axis]} {unit}"].append(figure.agrees)
+            if axis in case.words:
+                rows[f"{case.words[axis]} {unit}"].append(figure.agrees)
     lines = [f"| {name} | {Share.of(found)} | {len(found)} |" for name, found in rows.items()]
     return "\n".join(["| | agree | of |", "| --- | --- | --- |", *lines])
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.agreement import figures
-from bench.agreement.matrix import HOUSEHOLD, Case
+from bench.agreement.matrix import Case
 
 
 def on_core(numbers: Any) -> None:
@@ -36,7 +36,7 @@ def side(case: Case, engine: str, place: Path) -> list[dict[str, float]]:
     from gamelane.commands.engines import KERNEL, real  # noqa: PLC0415
     from gamelane.experiment import Hooks  # noqa: PLC0415
 
-    chosen = experiment.load(HOUSEHOLD).with_(case.keys)
+    chosen = experiment.load(case.scenario).with_(case.keys)
     marks = f"{chosen.scenario.to_toml()}\n{_code(engine)}"
     file = place / engine / f"{hashlib.sha256(marks.encode()).hexdigest()[:24]}.json"
     kept: dict[str, dict[str, float]] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}

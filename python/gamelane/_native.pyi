@@ -120,6 +120,19 @@ class Generated(TypedDict):
     up: npt.NDArray[np.bool_]
     payload: npt.NDArray[np.uint32]
 
+@type_check_only
+class MessageSchedule(TypedDict):
+    """A game over TCP: when each connection opens (-1: never), and its writes in order of time.
+
+    Nanoseconds from the start, number of the connection, client to server or not, bytes.
+    """
+
+    opens_ns: npt.NDArray[np.int64]
+    at_ns: npt.NDArray[np.int64]
+    connection: npt.NDArray[np.uint32]
+    up: npt.NDArray[np.bool_]
+    bytes: npt.NDArray[np.uint32]
+
 @final
 class Scenario:
     """A scenario that has been read and checked. Immutable."""
@@ -185,6 +198,7 @@ class Recording:
         self,
         flow: int,
         direction: str,
+        connection: npt.NDArray[np.uint32],
         sent_ns: npt.NDArray[np.int64],
         arrived_ns: npt.NDArray[np.int64],
         queue_ns: npt.NDArray[np.int64],
@@ -194,6 +208,30 @@ class Recording:
     def drop(self, flow: int, direction: str, sent_ns: int, lost_ns: int, length: int, reason: str) -> None: ...
     def goodput(self, flow: int, at_ns: int, byte_count: int) -> None: ...
     def echoes(self, flow: int, path: str, began_ns: int) -> None: ...
+    def messages(
+        self,
+        flow: int,
+        connection: int,
+        wrote_ns: npt.NDArray[np.int64],
+        wrote_up: npt.NDArray[np.bool_],
+        wrote_bytes: npt.NDArray[np.uint32],
+        sent_ns: npt.NDArray[np.int64],
+        arrived_ns: npt.NDArray[np.int64],
+        up: npt.NDArray[np.bool_],
+        offset: npt.NDArray[np.uint64],
+        payload: npt.NDArray[np.uint32],
+        ack: npt.NDArray[np.uint64],
+    ) -> None: ...
+    def game_server(
+        self,
+        flow: int,
+        timeouts: int,
+        timeout_retransmissions: int,
+        fast_retransmissions: int,
+        fast_recoveries: int,
+        tail_probes: int,
+        spurious_timeouts: int,
+    ) -> None: ...
     def backlog(self, direction: str, at_ns: int, packets: int, byte_count: int) -> None: ...
     def rate(self, direction: str, at_ns: int, shaped_bps: int, link_bps: int | None) -> None: ...
     def tcp(
@@ -332,6 +370,7 @@ def connection_log(path: str, flow: int, words: str) -> tuple[str | None, str | 
 def keeps_whole_flows(words: str) -> bool: ...
 def udp_datagrams(path: str) -> Datagrams: ...
 def generate(scenario: Scenario, seed: int, *, path: str | None = None) -> Generated: ...
+def message_schedule(scenario: Scenario, flow: int, seed: int) -> MessageSchedule: ...
 def models() -> list[ModelDescription]: ...
 def catalogue() -> str: ...
 def read_quantity(text: str, kind: str) -> int: ...

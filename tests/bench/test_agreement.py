@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bench.agreement import figures, page, results
 from bench.agreement.figures import Figure
-from bench.agreement.matrix import HOUSEHOLD, Case, cases
+from bench.agreement.matrix import HERE, Case, cases
 
 from gamelane import experiment
 
@@ -15,10 +15,11 @@ from gamelane import experiment
 def test_every_case_has_its_own_name_and_is_a_scenario() -> None:
     every = cases([])
     assert len({case.name for case in every}) == len(every)
-    household = experiment.load(HOUSEHOLD)
+    files = {path: experiment.load(path) for path in {case.scenario for case in every}}
+    flows = {"upload": 2, "downloads": 3, "web": 2, "video": 2, "mix": 4}
     for case in every:
-        flows = household.with_(case.keys).scenario.flows()
-        assert len(flows) == {"upload": 2, "downloads": 3, "web": 2, "video": 2, "mix": 4}[case.words["load"]]
+        found = files[case.scenario].with_(case.keys).scenario.flows()
+        assert len(found) == flows.get(case.words.get("load", ""), 1)
 
 
 def test_words_choose_cases() -> None:
@@ -53,20 +54,29 @@ def test_a_figure_that_one_side_lacks_is_a_miss() -> None:
 
 
 def test_figures_come_from_the_summary_of_a_run() -> None:
-    summary = experiment.load(HOUSEHOLD).with_({"duration": "8s"}).run(threads=1).variants[0].runs[0].summary
-    found = figures.of_run(summary)
+    household = experiment.load(HERE / "household.toml").with_({"duration": "8s"})
+    found = figures.of_run(household.run(threads=1).variants[0].runs[0].summary)
     assert {name.split("|")[1] for name in found} >= {"RTT p50", "RTT p95", "loss up", "loss down", "goodput", "loss"}
     (goodput,) = figures.compared([{"upload|goodput|Mbit/s": 1.0}], [{"upload|goodput|Mbit/s": 2.0}])
     assert (goodput.flow, goodput.means) == ("upload", (1.0, 2.0))
 
 
+def test_a_game_over_tcp_has_figures_of_its_messages() -> None:
+    case = {"duration": "20s", "flow.players.loss": "5%"}
+    summary = experiment.load(HERE / "thin.toml").with_(case).run(threads=1).variants[0].runs[0].summary
+    found = figures.of_run(summary)
+    assert 30 < found["players|delivery mean|ms"] < found["players|delivery p99|ms"]
+    assert 3 < found["players|retransmitted segments|%"] < 20
+
+
 def test_the_page_counts_what_agrees_and_why_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     words = {"queue": "pie", "rate": "12/1", "load": "mix", "rtt": "40", "tcp": "cubic"}
-    case = Case("households", words, {}, {})
+    case = Case("households", HERE, words, {}, {})
     found = [Figure("game", "RTT p50", "ms", [100], [100]), Figure("web", "goodput", "Mbit/s", [1], [2])]
     outcomes = [
         results.Outcome(case, found),
-        results.Outcome(Case("households", words | {"queue": "dualpi2"}, {}, {}), [], "no such queue\nhint"),
+        results.Outcome(Case("thin", HERE, {"loss": "5", "rtt": "60", "remedy": "linear"}, {}, {}), found[:1]),
+        results.Outcome(Case("households", HERE, words | {"queue": "dualpi2"}, {}, {}), [], "no such queue\nhint"),
     ]
     text = "".join(f"<!-- {mark} -->\nold\n<!-- end -->\n" for mark in ("shares", "figures", "misses"))
     (tmp_path / "linux.md").write_text(text)
@@ -76,12 +86,13 @@ def test_the_page_counts_what_agrees_and_why_not(monkeypatch: pytest.MonkeyPatch
     page.write(outcomes)
     page.write(outcomes)
     written = (tmp_path / "linux.md").read_text()
-    assert "**1 of 2 figures agree: 50.0%**, in 1 cases." in written
+    assert "**2 of 3 figures agree: 66.7%**, in 2 cases." in written
     assert "| 1 | it rained |" in written
+    assert "| linear | 100 % | 100 % |" in written
     assert "do not have them: dualpi2." in written or "does not have them: dualpi2." in written
     assert "old" not in written
     assert "<svg" in (tmp_path / "linux.svg").read_text()
-    assert [line.split()[0] for line in results.lines(outcomes)] == ["yes", "NO", "not"]
+    assert [line.split()[0] for line in results.lines(outcomes)] == ["yes", "NO", "yes", "not"]
 
 
 def test_known_causes_name_words_of_the_matrix() -> None:

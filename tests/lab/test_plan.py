@@ -40,6 +40,19 @@ stop = "8s"
 """
 
 
+PLAYERS = """
+name = "players"
+duration = "10s"
+[link]
+down = "10mbit"
+up = "10mbit"
+[[flow]]
+name = "players"
+app = "mmo"
+model = "anarchy-online"
+"""
+
+
 def _plan(*overrides: tuple[str, str]) -> Plan:
     return plan(_native.Scenario.parse(BASE, "home.toml", list(overrides)), "home.toml")
 
@@ -111,10 +124,19 @@ def test_one_host_has_one_receive_buffer() -> None:
         plan(_native.Scenario.parse(scenario, "home.toml", [("flow.video.tcp.receive_window", "32KiB")]), "home.toml")
 
 
-def test_a_game_over_tcp_is_left_to_the_simulator() -> None:
-    experiment = gamelane.load("griwodz2006")
-    with pytest.raises(ScenarioError, match="the lab cannot run this application"):
-        plan(experiment.scenario, experiment.file)
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("carriage", "mux", "the lab opens a connection for each player"),
+        ("paths", "model", "the lab has one path for all players of a flow"),
+        ("connections", "1001", "the lab has at most 1000 players in a flow"),
+    ],
+)
+def test_players_over_tcp_have_a_connection_each_and_one_path(key: str, value: str, said: str) -> None:
+    plan(_native.Scenario.parse(PLAYERS, "players.toml", []), "players.toml")
+    refused = _native.Scenario.parse(PLAYERS, "players.toml", [(f"flow.players.{key}", value)])
+    with pytest.raises(ScenarioError, match=f"`flow.players.{key}`.*: {said}"):
+        plan(refused, "players.toml")
 
 
 def test_flows_have_the_numbers_of_their_code_points() -> None:

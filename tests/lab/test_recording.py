@@ -13,6 +13,7 @@ import pytest
 from gamelane import _native
 from gamelane.analysis.capture import analyze
 from gamelane.lab import pcapng, taps
+from gamelane.lab.messages import Written
 from gamelane.lab.observed import Observed
 from gamelane.lab.plan import Plan, plan
 from gamelane.lab.recording import Fate, Seen, fates, goodput, record
@@ -70,10 +71,13 @@ def scenario() -> _native.Scenario:
     return _native.Scenario.parse(SCENARIO, "by-hand.toml", [])
 
 
+def seen_by(planned: Plan, found: list[Fate], written: dict[int, Written]) -> Seen:
+    return Seen(planned, found, Observed(0, 0, (), Samples(last=QUIET), (), {}, written, 0.0), Path())
+
+
 def recorded(planned: Plan, found: list[Fate]) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
     """Return tables and summary of these packets."""
-    seen = Seen(planned, found, Observed(0, 0, (), Samples(last=QUIET), (), {}, 0.0), Path())
-    run = record(scenario(), seen).finish(1, 0.0)
+    run = record(scenario(), seen_by(planned, found, {})).finish(1, 0.0)
     return frames(run, variant="run", variants=["run"]), json.loads(run.summary_json())
 
 
@@ -104,6 +108,59 @@ def test_a_packet_is_lost_where_it_was_seen_last(planned: Plan) -> None:
     assert tables["drops"]["t_s"].to_list() == [0.011, 0.021, 0.042, 0.050, 2.004]
     assert tables["drops"]["reason"].to_list() == ["tail", "aqm-dequeue", "link", "path", "link"]
     assert [summary["flows"]["game"]["up"][key] for key in ("sent", "received", "lost")] == [7, 2, 4]
+
+
+PLAYERS = """
+name = "players"
+duration = "2s"
+[link]
+down = "10mbit"
+up = "10mbit"
+rtt = "40ms"
+[[flow]]
+name = "players"
+app = "mmo"
+model = "anarchy-online"
+connections = 2
+"""
+SYN, ACK = 0x02, 0x10
+
+
+def test_a_message_of_a_game_counts_until_a_copy_of_it_arrives_at_its_player() -> None:
+    scenario = _native.Scenario.parse(PLAYERS, "players.toml", [])
+    planned = plan(scenario, "players.toml")
+    first = {True: 1000, False: 2**32 - 50}  # The numbers of the server wrap.
+
+    def segment(  # noqa: PLR0917 - columns of a table
+        up: bool, sent: float, arrived: float | None, offset: int, payload: int, ack: int | None
+    ) -> Passage:
+        flags = (SYN if offset == 0 else 0) | (0 if ack is None else ACK)
+        number = (first[up] + offset) % 2**32
+        acknowledged = 0 if ack is None else (first[not up] + ack) % 2**32
+        ports = (40_000, 7500) if up else (7500, 40_000)
+        through = [sent, sent, arrived, arrived]
+        return passage(up, *through, tcp=(*ports, flags, acknowledged, payload, number), length=40 + payload)
+
+    own = [
+        segment(True, 0, 20, 0, 0, None),
+        segment(False, 20, 40, 0, 0, 1),
+        segment(True, 40, 60, 1, 0, 1),
+        segment(False, 100, None, 1, 100, 1),
+        segment(False, 150, 170, 101, 50, 1),
+        segment(True, 170, 190, 1, 0, 1),
+        segment(False, 400, 420, 1, 100, 1),
+        segment(True, 420, 440, 1, 0, 151),
+    ]
+    written = Written({"40000": 1}, [(100 * MS, 1, False, 100), (150 * MS, 1, False, 50)], {"TCPLossProbes": 1})
+    found = fates(planned, [own], Samples(drops=[(0, 1, 0, "tail", 1)]), BEGAN)
+    run = record(scenario, seen_by(planned, found, {0: written})).finish(1, 0.0)
+    tables = frames(run, variant="run", variants=["run"])
+    rows = tables["deliveries"].select("t_s", "player", "delay_ms", "held_ms").rows()
+    assert rows == [(0.42, 1, 320, 0), (0.42, 1, 270, 250)]
+    assert tables["retransmissions"]["connection"].to_list() == [1]
+    thin = json.loads(run.summary_json())["flows"]["players"]["thin"]
+    assert (thin["packets"], thin["retransmitted_segments"], thin["nth"]["1"]["delay_ms"]) == (2, 1, 300)
+    assert (thin["tail_probes"], thin["fast_retransmissions"], thin["timeouts"]) == (1, 1, 0)
 
 
 def test_a_mark_counts_where_the_packet_was_sent(planned: Plan) -> None:

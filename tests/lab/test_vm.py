@@ -71,6 +71,40 @@ def test_it_agrees_with_the_simulator(tmp_path: Path) -> None:
             assert real == pytest.approx(model, rel=0.1, abs=3), (queue, figure)
 
 
+PLAYERS = """
+name = "players"
+duration = "20s"
+[link]
+down = "10mbit"
+up = "10mbit"
+rtt = "60ms"
+[tcp]
+nagle = false
+[[flow]]
+name = "players"
+app = "mmo"
+model = "anarchy-online"
+connections = 30
+loss = "5%"
+"""
+
+
+def test_players_over_tcp_write_what_the_simulator_writes(tmp_path: Path) -> None:
+    command = Command(tmp_path, PLAYERS)
+    kernel, simulated = (
+        flows(command.run(*more, "--json", engine=engine)[0])["run"]["players"]["thin"]
+        for engine, more in (("kernel", ("--vm",)), ("sim", ()))
+    )
+    for way in ("up", "down"):
+        real, model = kernel[way], simulated[way]
+        assert real["messages"] == pytest.approx(model["messages"], abs=8)  # Some are on the way at the end.
+        assert real["delivery_ms"]["p50"] == pytest.approx(model["delivery_ms"]["p50"], abs=1)
+        assert 100 < real["delivery_ms"]["p99"] < 1200
+    assert kernel["packets"] == pytest.approx(simulated["packets"], rel=0.05)
+    assert kernel["tail_probes"] > 0
+    assert kernel["nth"]["1"]["delay_ms"] == pytest.approx(simulated["nth"]["1"]["delay_ms"], rel=0.3)
+
+
 def test_the_lab_runs_in_a_guest_too(tmp_path: Path) -> None:
     said, _ = Command(tmp_path, LONGER).run("--vm", "--json", "--set", "gateway.*.queue=fq_codel", engine="lab")
     assert flows(said)["run"]["quake3"]["rtt_ms"]["p95"] < 60

@@ -92,7 +92,16 @@ def test_the_lab(scenario: _native.Scenario, simulated: _native.Run, packets: pl
         sent_ns, arrived_ns, waited_ns = (own[name].to_numpy() for name in ("sent", "arrived", "waited"))
         lengths = np.full(len(own), length, dtype=np.uint32)
         unmarked = np.zeros(len(own), dtype=np.bool_)
-        recording.packets(number, str(direction), sent_ns, arrived_ns, waited_ns, lengths, unmarked)
+        recording.packets(
+            number,
+            str(direction),
+            np.zeros(len(own), dtype=np.uint32),
+            sent_ns,
+            arrived_ns,
+            waited_ns,
+            lengths,
+            unmarked,
+        )
         for sent, arrived in own.select("sent", "arrived").iter_rows():
             if arrived < 0:
                 recording.drop(number, str(direction), sent, sent, length, "tail")
@@ -192,7 +201,16 @@ def _at_the_gateway(scenario: _native.Scenario, passed: list[tap_files.Packet]) 
             left = np.array([-1 if packet.left_ns is None else packet.left_ns for packet in own], dtype=np.int64)
             lengths = np.full(len(own), IP_BYTES[name], dtype=np.uint32)
             unmarked = np.zeros(len(own), dtype=np.bool_)
-            recording.packets(number, direction, came, left, np.maximum(left - came, 0), lengths, unmarked)
+            recording.packets(
+                number,
+                direction,
+                np.zeros(len(own), dtype=np.uint32),
+                came,
+                left,
+                np.maximum(left - came, 0),
+                lengths,
+                unmarked,
+            )
             for packet in own:
                 if packet.left_ns is None:
                     recording.drop(number, direction, packet.came_ns, packet.came_ns, packet.length, "tail")

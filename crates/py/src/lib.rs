@@ -6,6 +6,7 @@ mod capture;
 mod datagrams;
 mod error;
 mod generate;
+mod messages;
 mod quantity;
 mod rate;
 mod recording;
@@ -46,6 +47,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scenario::models, module)?)?;
     module.add_function(wrap_pyfunction!(datagrams::udp_datagrams, module)?)?;
     module.add_function(wrap_pyfunction!(generate::generate, module)?)?;
+    module.add_function(wrap_pyfunction!(messages::message_schedule, module)?)?;
     module.add_function(wrap_pyfunction!(quantity::read_quantity, module)?)?;
     module.add_function(wrap_pyfunction!(quantity::quantity_units, module)?)?;
     module.add_function(wrap_pyfunction!(rate::find_rate, module)?)?;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use gamelane_core::{Bitrate, ByteCount, Direction, DropReason, Duration, Instant, IpLen};
+use gamelane_core::{Bitrate, ByteCount, Direction, DropReason, Duration, FlowId, Instant, IpLen};
 use gamelane_gateway::tap::replay::{self, Recorded};
 use gamelane_generator::played::{Played, read as parse};
 use gamelane_qdisc::Backlog;
@@ -12,11 +12,14 @@ use gamelane_record::totals::{FlowTotals, FollowerTotals, QueueTotals};
 use gamelane_record::{Event, Recorder, Records, RunSummary, Seen, Side, TcpState, Totals};
 use gamelane_scenario::Model;
 use gamelane_stage::autorate::AutorateCounters;
+use gamelane_tcp::TcpCounters;
+use gamelane_tcp::accounting::PacketHistory;
 use gamelane_traffic::AppReport;
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::messages::{Happened, account};
 use crate::run::Run;
 use crate::scenario::Scenario;
 
@@ -27,6 +30,8 @@ pub(crate) struct Recording {
     records: Records,
     totals: Totals,
     events: Vec<(Instant, Event<'static>)>,
+    /// Packets of games over TCP that were sent more than once.
+    retransmitted: Vec<(FlowId, PacketHistory)>,
 }
 
 #[pymethods]
@@ -36,7 +41,8 @@ impl Recording {
         let model = scenario.model.clone();
         let own = FlowTotals::default();
         let totals = Totals { flows: vec![own; model.flows.len()], ..Totals::default() };
-        Self { records: Records::new(&model), model, totals, events: Vec::new() }
+        let records = Records::new(&model);
+        Self { records, model, totals, events: Vec::new(), retransmitted: Vec::new() }
     }
 
     /// Takes the packets of a flow in one direction, one element each. `arrived_ns` is -1 for a packet that did not arrive.
@@ -45,6 +51,7 @@ impl Recording {
         &mut self,
         flow: u32,
         direction: &str,
+        connection: PyReadonlyArray1<'_, u32>,
         sent_ns: PyReadonlyArray1<'_, i64>,
         arrived_ns: PyReadonlyArray1<'_, i64>,
         queue_ns: PyReadonlyArray1<'_, i64>,
@@ -52,10 +59,12 @@ impl Recording {
         marked: PyReadonlyArray1<'_, bool>,
     ) -> PyResult<()> {
         let direction = direction_of(direction)?;
-        let lane = self.lane(flow)?;
+        let first = self.lane(flow)?;
+        let lanes = connection.as_slice()?.iter().map(|&number| self.nth_lane(flow, first, number));
+        let lanes = lanes.collect::<PyResult<Vec<_>>>()?;
         let times = sent_ns.as_slice()?.iter().zip(arrived_ns.as_slice()?).zip(queue_ns.as_slice()?);
         let rest = length.as_slice()?.iter().zip(marked.as_slice()?);
-        for (((&sent, &arrived), &waited), (&len, &marked)) in times.zip(rest) {
+        for ((((&sent, &arrived), &waited), (&len, &marked)), &lane) in times.zip(rest).zip(&lanes) {
             let packet = Seen { lane, len: IpLen(len), sent_at: instant(sent), waited: duration(waited) };
             self.events.push((packet.sent_at, Event::Sent { direction, packet }));
             if arrived >= 0 {
@@ -106,6 +115,71 @@ impl Recording {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Takes a connection of a game over TCP: the writes of its applications, and its segments. Offsets count from the SYN of
+    /// their direction; `ack` is 0 without an acknowledgement; `arrived_ns` is -1 for a segment that did not arrive.
+    #[expect(clippy::too_many_arguments, reason = "columns of two tables")]
+    fn messages(
+        &mut self,
+        flow: u32,
+        connection: u32,
+        wrote_ns: PyReadonlyArray1<'_, i64>,
+        wrote_up: PyReadonlyArray1<'_, bool>,
+        wrote_bytes: PyReadonlyArray1<'_, u32>,
+        sent_ns: PyReadonlyArray1<'_, i64>,
+        arrived_ns: PyReadonlyArray1<'_, i64>,
+        up: PyReadonlyArray1<'_, bool>,
+        offset: PyReadonlyArray1<'_, u64>,
+        payload: PyReadonlyArray1<'_, u32>,
+        ack: PyReadonlyArray1<'_, u64>,
+    ) -> PyResult<()> {
+        let lane = self.nth_lane(flow, self.lane(flow)?, connection)?;
+        let end = self.records.end();
+        let mut happened = Vec::new();
+        let writes = wrote_ns.as_slice()?.iter().zip(wrote_up.as_slice()?).zip(wrote_bytes.as_slice()?);
+        for ((&at, &up), &bytes) in writes {
+            happened.push((instant(at), Happened::Wrote { up, bytes }));
+        }
+        let times = sent_ns.as_slice()?.iter().zip(arrived_ns.as_slice()?).zip(up.as_slice()?);
+        let ranges = offset.as_slice()?.iter().zip(payload.as_slice()?).zip(ack.as_slice()?);
+        for (((&sent, &arrived), &up), ((&offset, &bytes), &ack)) in times.zip(ranges) {
+            happened.push((instant(sent), Happened::Sent { up, offset, bytes }));
+            if arrived >= 0 && instant(arrived) < end {
+                happened.push((instant(arrived), Happened::Arrived { up, offset, bytes, ack }));
+            }
+        }
+        let totals = self.totals.flows[flow as usize].thin.get_or_insert_default();
+        let found = account(lane, connection, happened, totals);
+        self.events.extend(found.delivered);
+        self.retransmitted.extend(found.retransmitted.into_iter().map(|history| (lane, history)));
+        Ok(())
+    }
+
+    /// Takes the counters of the server of a game over TCP, over the whole run.
+    #[expect(clippy::too_many_arguments, reason = "counters of a summary")]
+    fn game_server(
+        &mut self,
+        flow: u32,
+        timeouts: u64,
+        timeout_retransmissions: u64,
+        fast_retransmissions: u64,
+        fast_recoveries: u64,
+        tail_probes: u64,
+        spurious_timeouts: u64,
+    ) -> PyResult<()> {
+        self.lane(flow)?;
+        let thin = self.totals.flows[flow as usize].thin.get_or_insert_default();
+        thin.server = TcpCounters {
+            timeouts,
+            timeout_retransmissions,
+            fast_retransmissions,
+            fast_recoveries,
+            tail_probes,
+            spurious_timeouts,
+            ..TcpCounters::default()
+        };
         Ok(())
     }
 
@@ -232,36 +306,43 @@ impl Recording {
         for (at, event) in self.events.drain(..) {
             records.record(at, &event);
         }
+        self.retransmitted.sort_by_key(|(_, history)| history.acknowledged_at);
+        for (lane, history) in self.retransmitted.drain(..) {
+            records.record(history.acknowledged_at, &Event::Retransmitted { lane, history: &history });
+        }
         let summary = RunSummary::new(seed, &records, &self.totals);
         Run::recorded(records, summary, cpu_seconds)
     }
 }
 
 impl Recording {
-    fn lane(&self, flow: u32) -> PyResult<gamelane_core::FlowId> {
+    fn lane(&self, flow: u32) -> PyResult<FlowId> {
         let known = self.records.first_lane(flow);
         known.ok_or_else(|| PyValueError::new_err(format!("the scenario has no flow {flow}")))
     }
 
+    /// Connection `number` of a flow whose first one is `first`.
+    fn nth_lane(&self, flow: u32, first: FlowId, number: u32) -> PyResult<FlowId> {
+        let lanes = self.model.flows[flow as usize].lanes();
+        if number < lanes {
+            return Ok(FlowId(first.0 + number));
+        }
+        Err(PyValueError::new_err(format!("flow {flow} has {lanes} connections, but not number {number}")))
+    }
+
     /// Adds the round trips of packet pairs.
     fn pair(&mut self) {
-        let mut lanes: Vec<_> =
-            (0..self.model.flows.len() as u32).filter_map(|flow| self.records.first_lane(flow)).collect();
-        let mut found = Vec::new();
-        for lane in lanes.drain(..) {
-            let crossed = |way: Direction| -> Vec<Crossed> {
-                let own = self.events.iter().filter_map(|(at, event)| match event {
-                    Event::Received { direction, packet } if *direction == way && packet.lane == lane => {
-                        Some(Crossed { sent_at: packet.sent_at, arrived_at: *at })
-                    }
-                    _ => None,
-                });
-                own.collect()
-            };
-            let (mut ups, mut downs) = (crossed(Direction::Up), crossed(Direction::Down));
-            round_trips(&mut ups, &mut downs, |at, rtt| found.push((at, Event::Rtt { lane, rtt })));
+        let mut crossed: Vec<[Vec<Crossed>; 2]> = vec![Default::default(); self.model.lanes().count()];
+        for (at, event) in &self.events {
+            if let Event::Received { direction, packet } = event {
+                let own = &mut crossed[packet.lane.index()][direction.index()];
+                own.push(Crossed { sent_at: packet.sent_at, arrived_at: *at });
+            }
         }
-        self.events.append(&mut found);
+        for (lane, [mut ups, mut downs]) in (0..).map(FlowId).zip(crossed) {
+            let found = |at, rtt| self.events.push((at, Event::Rtt { lane, rtt }));
+            round_trips(&mut ups, &mut downs, found);
+        }
     }
 }
 

@@ -19,6 +19,7 @@ extern crate std;
 #[cfg(feature = "schema")]
 pub mod document;
 pub mod event;
+pub mod messages;
 pub mod meter;
 mod named;
 pub mod pairs;

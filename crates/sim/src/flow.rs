@@ -8,6 +8,7 @@ use gamelane_core::time::earliest;
 use gamelane_core::{ByteCount, Ecn, FlowId, FlowKey, Instant, IpLen, Protocol, Seed};
 use gamelane_link::{Path, PathConfig};
 use gamelane_record::Side;
+use gamelane_record::messages::{Order, ThinLane};
 use gamelane_scenario::{Carriage, FlowModel};
 use gamelane_tcp::{Segment, TcpConfig, TcpCounters, TcpEndpoint, TcpEvent};
 use gamelane_traffic::config::AppConfig;
@@ -16,7 +17,6 @@ use gamelane_traffic::{AppAction, AppEvent, AppReport, Source, TrafficSource, Tr
 use crate::frames::FrameId;
 use crate::payload::{Content, Echo, connection_key, player_key};
 use crate::repeats::Repeats;
-use crate::thin::{Order, ThinLane};
 
 pub(crate) struct Flow {
     pub(crate) id: FlowId,

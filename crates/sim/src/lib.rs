@@ -17,7 +17,6 @@ pub mod household;
 mod network;
 pub mod payload;
 mod repeats;
-mod thin;
 mod timetable;
 mod totals;
 pub mod trial;

@@ -6,8 +6,7 @@ use alloc::vec::Vec;
 use gamelane_core::time::earliest;
 use gamelane_core::{Duration, Instant};
 use gamelane_mux::{Collector, Datagram, Length, RepeatLimits, Repeater};
-
-use crate::thin::Arrival;
+use gamelane_record::messages::Arrival;
 
 /// One end of the transport.
 #[derive(Debug)]

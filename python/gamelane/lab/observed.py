@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from gamelane.lab.messages import Written
 from gamelane.lab.reports import Report
 from gamelane.lab.sampler import Samples
 from gamelane.lab.sockdiag import TcpState
@@ -30,6 +31,8 @@ class Observed:
     reports: Sequence[Report]
     echoes: Mapping[int, str]
     """Names of the record files of the clients of games and calls, by flow."""
+    written: Mapping[int, Written]
+    """What games over TCP wrote, by flow."""
     cpu_s: float
     """CPU seconds of all programs of the run. A guest counts none."""
 
@@ -53,5 +56,6 @@ class Observed:
                 "samples": samples,
                 "reports": [Report(**report) for report in keys["reports"]],
                 "echoes": {int(flow): name for flow, name in keys["echoes"].items()},
+                "written": {int(flow): Written(**written) for flow, written in keys["written"].items()},
             }
         )

@@ -13,13 +13,15 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from gamelane import _native, quantity
-from gamelane.catalogue import APPS
+from gamelane.catalogue import APPS, MMO
 from gamelane.errors import ScenarioError
 from gamelane.lab.tcp import Tcp, tcp_of
 
 DATAGRAMS = tuple(word for word, app in APPS.items() if app.transport == "udp" and app.group != "gateway")
-TRANSFERS = ("bulk", "web", "dash")
+OVER_TCP = ("bulk", "web", "dash", MMO)
 """Applications over TCP that the lab can run."""
+MOST_PLAYERS = 1000
+"""Most players of a game over TCP: each has two sockets in one program."""
 DIRECTIONS = ("up", "down")
 
 
@@ -150,11 +152,13 @@ def _flow(
     controls: Sequence[str] | None,
 ) -> Flow:
     name, app = keys["name"], keys["app"]
-    if app not in (*DATAGRAMS, *TRANSFERS):
+    if app not in (*DATAGRAMS, *OVER_TCP):
         refuse(
-            f"flow.{name}.app", app, "the lab cannot run this application", ", ".join((*DATAGRAMS, *TRANSFERS)),
+            f"flow.{name}.app", app, "the lab cannot run this application", ", ".join((*DATAGRAMS, *OVER_TCP)),
             f"disable the flow with --set flow.{name}.enabled=false, or simulate it",
         )  # fmt: skip
+    if app == MMO:
+        _check_game(name, keys, refuse)
     link, duration_s = document["link"], seconds(document["duration"])
     rtt = keys.get("rtt", link["rtt"])
     apart = not (_nothing(keys["loss"]) and _nothing(keys["path_jitter"]))
@@ -180,6 +184,20 @@ def _flow(
         tcp=tcp,
         keys=keys,
     )
+
+
+def _check_game(name: str, keys: Mapping[str, Any], refuse: Refusal) -> None:
+    """Refuse what the lab has no program for in a game over TCP."""
+    if (players := keys.get("connections", 0)) > MOST_PLAYERS:
+        why, allowed = f"the lab has at most {MOST_PLAYERS} players in a flow", f"1 to {MOST_PLAYERS}"
+        hint = f"--set flow.{name}.connections={MOST_PLAYERS}, or simulate it"
+        refuse(f"flow.{name}.connections", players, why, allowed, hint)
+    for key, only, why in (
+        ("carriage", "direct", "the lab opens a connection for each player"),
+        ("paths", "link", "the lab has one path for all players of a flow"),
+    ):
+        if (value := keys.get(key, only)) != only:
+            refuse(f"flow.{name}.{key}", value, why, f'"{only}"', f"--set flow.{name}.{key}={only}, or simulate it")
 
 
 def _share(flows: tuple[Flow, ...], refuse: Refusal) -> None:

@@ -7,7 +7,7 @@ lost.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,14 +15,13 @@ from pathlib import Path
 import numpy as np
 
 from gamelane import _native, quantity
+from gamelane.lab import games
 from gamelane.lab.observed import Observed
 from gamelane.lab.plan import DIRECTIONS, Flow, Plan
 from gamelane.lab.sampler import ANY, CLIENT, SIDES, Samples
 from gamelane.lab.sockdiag import TcpState
 from gamelane.lab.taps import NOWHERE, Passage
 
-CONNECTIONS = 4
-"""Connections of a flow that the table `tcp` shows."""
 SECOND_NS = 1_000_000_000
 
 
@@ -124,7 +123,7 @@ def goodput(of: Iterable[Fate]) -> Iterator[tuple[int, int, int]]:
             if fate.arrived_ns is not None:
                 yield fate.flow, fate.arrived_ns, passage.length - HEADERS
             continue
-        source, destination, flags, number, _ = passage.tcp
+        source, destination, flags, number, *_ = passage.tcp
         if not flags & ACK or flags & RST:
             continue
         key = (fate.flow, passage.up, source, destination)
@@ -143,6 +142,7 @@ def record(scenario: _native.Scenario, seen: Seen) -> _native.Recording:
         recording.goodput(flow, at_ns, delivered)
     for flow, name in seen.observed.echoes.items():
         recording.echoes(flow, str(seen.folder / name), seen.began_ns)
+    games.hand_over(recording, seen)
     _tcp(recording, seen)
     _gateway(recording, seen)
     end_ns = (seen.plan.duration_s + SLACK_S) * SECOND_NS
@@ -160,6 +160,7 @@ def _packets(recording: _native.Recording, seen: Seen) -> None:
             recording.packets(
                 flow.number,
                 direction,
+                games.connections(seen, own),
                 np.array([fate.sent_ns for fate in own], dtype=np.int64),
                 np.array([-1 if fate.arrived_ns is None else fate.arrived_ns for fate in own], dtype=np.int64),
                 np.array([fate.queue_ns for fate in own], dtype=np.int64),
@@ -173,35 +174,40 @@ def _packets(recording: _native.Recording, seen: Seen) -> None:
 
 def _tcp(recording: _native.Recording, seen: Seen) -> None:
     """Hand over TCP state of the first connections of each flow, and retransmitted segments of all connections."""
-    resent: dict[int, dict[tuple[int, int], int]] = defaultdict(dict)
     for t_ns, flow, connection, side, state in tcp_samples(seen):
-        resent[flow][connection, side] = state.retransmissions
-        if connection < CONNECTIONS:
-            recording.tcp(
-                flow,
-                connection,
-                SIDES[side],
-                t_ns,
-                state.cwnd_bytes,
-                state.ssthresh_bytes if state.ssthresh_bytes < UNBOUNDED else None,
-                state.srtt_ns or None,
-                state.rto_ns,
-                state.in_flight_bytes,
-            )
-    for flow, counts in resent.items():
-        recording.retransmissions(flow, sum(counts.values()))
+        recording.tcp(
+            flow,
+            connection,
+            SIDES[side],
+            t_ns,
+            state.cwnd_bytes,
+            state.ssthresh_bytes if state.ssthresh_bytes < UNBOUNDED else None,
+            state.srtt_ns or None,
+            state.rto_ns,
+            state.in_flight_bytes,
+        )
+    resent: Counter[int] = Counter()
+    for flow, segments in seen.samples.retransmissions:
+        resent[flow] += segments
+    for flow, segments in resent.items():
+        recording.retransmissions(flow, segments)
 
 
 def tcp_samples(seen: Seen) -> Iterator[tuple[int, int, int, int, TcpState]]:
-    """Yield time, flow, connection, side and state. Connections are numbered in order of appearance."""
+    """Yield time, flow, connection, side and state.
+
+    A player's connection has the player's number. Other connections are numbered in order of appearance.
+    """
     known: dict[int, list[int]] = defaultdict(list)
-    for at, number, side, state in seen.samples.tcp:
+    for at, flow, side, state in seen.samples.tcp:
         port = state.local_port if side == CLIENT else state.remote_port
-        if port not in known[number]:
-            known[number].append(port)
+        written = seen.observed.written.get(flow)
+        if port not in known[flow]:
+            known[flow].append(port)
+        number = written.players[str(port)] if written else known[flow].index(port)
         t_ns = at - seen.began_ns
         if 0 <= t_ns <= seen.plan.duration_s * SECOND_NS:
-            yield t_ns, number, known[number].index(port), side, state
+            yield t_ns, flow, number, side, state
 
 
 def _gateway(recording: _native.Recording, seen: Seen) -> None:

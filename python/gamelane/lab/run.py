@@ -20,11 +20,13 @@ from typing import Protocol
 import polars as pl
 
 from gamelane import _native, programs
+from gamelane.catalogue import MMO
 from gamelane.errors import LabError, OutputError
 from gamelane.lab import pcapng, recording, taps, topology
 from gamelane.lab.bulk import Bulk
 from gamelane.lab.dash import Dash
 from gamelane.lab.datagrams import Datagrams
+from gamelane.lab.messages import Messages, Written
 from gamelane.lab.namespaces import Lab, missing
 from gamelane.lab.observed import Observed
 from gamelane.lab.plan import DATAGRAMS, Flow, Plan, Refusal, plan
@@ -151,7 +153,7 @@ def play(wanted: Wanted, planned: Plan, folder: Path, stopped: Stopped) -> Obser
         set_windows(home)
         tapped = taps.Taps(lab, home)
         reports = Reports()
-        applications = [_application(home, flow, wanted.seed, reports) for flow in planned.flows]
+        applications = [_application(home, flow, wanted, reports) for flow in planned.flows]
         for application in applications:
             application.prepare()
         sampler = Sampler(home)
@@ -166,11 +168,14 @@ def play(wanted: Wanted, planned: Plan, folder: Path, stopped: Stopped) -> Obser
             sampler.stop()
             return None
         samples = sampler.stop()
+        written = _written(applications)
         home.check()
         if reports.failure is not None:
             raise LabError(reports.failure)
     cpu_s = sum(os.times()[:4]) - began_cpu
-    return Observed(began_monotonic, began_unix, tapped.names, samples, reports.all(), _echoes(applications), cpu_s)
+    return Observed(
+        began_monotonic, began_unix, tapped.names, samples, reports.all(), _echoes(applications), written, cpu_s
+    )
 
 
 def _follow(home: Household, applications: Sequence[Application], stopped: Stopped) -> bool:
@@ -192,12 +197,14 @@ def _follow(home: Household, applications: Sequence[Application], stopped: Stopp
         time.sleep(min(GLANCE_S, max(0.0, home.plan.duration_s - now)))
 
 
-def _application(home: Household, flow: Flow, seed: int, reports: Reports) -> Application:
+def _application(home: Household, flow: Flow, wanted: Wanted, reports: Reports) -> Application:
     if flow.app in DATAGRAMS:
-        return Datagrams(home, flow, seed)
+        return Datagrams(home, flow, wanted.seed)
     if flow.app == "bulk":
         return Bulk(home, flow)
-    return Web(home, flow, seed, reports) if flow.app == "web" else Dash(home, flow, reports)
+    if flow.app == MMO:
+        return Messages(home, flow, wanted.scenario, wanted.seed, reports)
+    return Web(home, flow, wanted.seed, reports) if flow.app == "web" else Dash(home, flow, reports)
 
 
 def _servers(planned: Plan) -> dict[int, int]:
@@ -209,6 +216,11 @@ def _echoes(applications: Sequence[Application]) -> dict[int, str]:
     """Return the names of files with round trips that applications measured themselves, by echoes in their packets."""
     games = [application for application in applications if isinstance(application, Datagrams)]
     return {game.flow.number: game.records("client").name for game in games if game.records("client").is_file()}
+
+
+def _written(applications: Sequence[Application]) -> dict[int, Written]:
+    """Return what games over TCP wrote, and the counters of their servers, by flow."""
+    return {own.flow.number: own.end() for own in applications if isinstance(own, Messages)}
 
 
 def _captures(planned: Plan, folder: Path, target: Path, wanted: Wanted) -> None:

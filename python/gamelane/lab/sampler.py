@@ -6,7 +6,7 @@ import http.client
 import json
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,8 @@ STATUS = ("127.0.0.1", 9720)
 PATIENCE_S = 5
 ANY = -1
 """Instead of a flow, if the drops of a queue are not counted by flow."""
+CONNECTIONS = 4
+"""Connections of a flow whose state is kept. Hundreds of players would fill the memory of a guest."""
 CLIENT, SERVER = 0, 1
 SIDES = ("client", "server")
 
@@ -37,7 +39,9 @@ class Samples:
     drops: list[tuple[int, int, int, str, int]] = field(default_factory=list)
     """Time, direction, flow or `ANY`, reason, packets since the previous sample."""
     tcp: list[tuple[int, int, int, TcpState]] = field(default_factory=list)
-    """Time, flow, side, state."""
+    """Time, flow, side, state: of the first `CONNECTIONS` of each flow."""
+    retransmissions: list[tuple[int, int]] = field(default_factory=list)
+    """Flow, segments that one end of a connection sent again."""
     last: dict[str, Any] = field(default_factory=dict)
     """The gateway's last status."""
 
@@ -53,6 +57,10 @@ class Sampler:
         self._failure: Exception | None = None
         self._flows = {server_address(flow): flow.number for flow in home.plan.flows}
         self._counted: Counter[tuple[int, int, str, str]] = Counter()
+        self._kept: dict[int, set[int]] = defaultdict(set)
+        """Client ports of the connections whose state is kept, by flow."""
+        self._again: dict[tuple[int, int, int], int] = {}
+        """Segments sent again, by flow, side, and client port."""
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
 
     def start(self) -> None:
@@ -63,6 +71,7 @@ class Sampler:
         """Take a last sample and return all samples."""
         self._stop.set()
         self._thread.join(timeout=PATIENCE_S * 2)
+        self.samples.retransmissions = [(flow, count) for (flow, *_), count in self._again.items()]
         if self._failure is not None:
             raise LabError(
                 f"cannot read the status of the gateway or the TCP state of a host: {self._failure}"
@@ -131,7 +140,14 @@ class Sampler:
     def _ask_host(self, flow: int, server: str, side: int, diagnosis: Diagnosis) -> None:
         now = time.monotonic_ns()
         for state in diagnosis.connections():
-            if side == SERVER or state.remote == server:
+            if side == CLIENT and state.remote != server:
+                continue
+            port = state.local_port if side == CLIENT else state.remote_port
+            self._again[flow, side, port] = state.retransmissions
+            kept = self._kept[flow]
+            if len(kept) < CONNECTIONS:
+                kept.add(port)
+            if port in kept:
                 self.samples.tcp.append((now, flow, side, state))
 
 

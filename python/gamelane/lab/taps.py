@@ -37,8 +37,8 @@ class Packet:
     destination: int
     length: int
     marked: bool
-    tcp: tuple[int, int, int, int, int] | None
-    """Source port, destination port, flags, acknowledgement, payload."""
+    tcp: tuple[int, int, int, int, int, int] | None
+    """Source port, destination port, flags, acknowledgement, payload, sequence number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Passage:
     arrived_ns: int
     length: int
     marked: bool
-    tcp: tuple[int, int, int, int, int] | None
+    tcp: tuple[int, int, int, int, int, int] | None
 
 
 class Taps:
@@ -173,8 +173,8 @@ def _packet(at_ns: int, frame: bytes) -> Packet | None:
     if ip[9] == TCP and len(above) >= _native.TCP_HEADER:
         ports = PORTS.unpack_from(above)
         header = (above[12] >> 4) * 4
-        acknowledgement = int.from_bytes(above[8:12], "big")
-        tcp = (*ports, above[13], acknowledgement, length - _native.IPV4_HEADER - header)
+        sequence, acknowledgement = NUMBERS.unpack_from(above, 4)
+        tcp = (*ports, above[13], acknowledgement, length - _native.IPV4_HEADER - header, sequence)
         key = endpoints + above[4:14] + above[_native.TCP_HEADER : header] + ip[2:4]
     elif ip[9] == UDP:
         payload = above[_native.UDP_HEADER :]
@@ -190,6 +190,7 @@ NANOSECONDS = b"\x4d\x3c\xb2\xa1"
 RECORD = struct.Struct("<IIII")
 IP = struct.Struct("!BBH8sII")
 PORTS = struct.Struct("!HH")
+NUMBERS = struct.Struct("!II")
 SHORTEST = _native.ETHERNET_HEADER + _native.IPV4_HEADER + _native.UDP_HEADER
 TCP, UDP = 6, 17
 CONGESTION = 3

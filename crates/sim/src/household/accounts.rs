@@ -1,13 +1,13 @@
 //! Events for the recorder: messages that arrived, samples of queues and TCP, and packets at taps.
 
 use gamelane_core::{Direction, Packet};
+use gamelane_record::messages::Arrival;
 use gamelane_record::{Event, Recorder, Side};
 
 use super::{Component, Household, SAMPLE_EVERY};
 use crate::bundle::NOBODY;
 use crate::frames::FrameId;
 use crate::payload::{Content, Passed, Tap};
-use crate::thin::Arrival;
 
 impl<R: Recorder> Household<R> {
     /// Notes that the server of a game over TCP sends a segment.

@@ -1,6 +1,5 @@
 //! Messages of games over TCP, from the write to the delivery: the delay of each, and the part of it that the complete message
-//! waited at the receiver for earlier, lost data (head-of-line blocking). The simulator's TCP moves lengths, so messages are
-//! ranges of the stream.
+//! waited at the receiver for earlier, lost data (head-of-line blocking). Messages are ranges of the stream, so lengths suffice.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -9,16 +8,18 @@ use gamelane_tcp::accounting::{RetransmissionLedger, RetransmissionTotals};
 
 /// Message accounts of one connection.
 #[derive(Debug)]
-pub(crate) struct ThinLane {
+pub struct ThinLane {
     /// Messages that are not yet delivered, by direction.
-    pub(crate) ways: [Messages; 2],
+    pub ways: [Messages; 2],
     /// Packets of the server.
-    pub(crate) ledger: RetransmissionLedger,
-    pub(crate) totals: RetransmissionTotals,
+    pub ledger: RetransmissionLedger,
+    /// Retransmissions of these packets.
+    pub totals: RetransmissionTotals,
 }
 
 impl ThinLane {
-    pub(crate) fn new(order: Order) -> Self {
+    /// A connection without messages.
+    pub fn new(order: Order) -> Self {
         Self {
             ways: [Messages::new(order), Messages::new(order)],
             ledger: RetransmissionLedger::new(FIRST_OFFSET),
@@ -29,7 +30,7 @@ impl ThinLane {
 
 /// Order of delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub enum Order {
     /// A message waits for all earlier messages: TCP.
     Stream,
     /// A message waits for earlier messages of the same player only: QUIC.
@@ -38,18 +39,18 @@ pub(crate) enum Order {
 
 /// A delivered message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Arrival {
+pub struct Arrival {
     /// Its player.
-    pub(crate) player: u32,
+    pub player: u32,
     /// Time from the write to the delivery.
-    pub(crate) delay: Duration,
+    pub delay: Duration,
     /// Part of `delay` that the complete message waited.
-    pub(crate) held: Duration,
+    pub held: Duration,
 }
 
 /// Messages of one direction of a connection.
 #[derive(Debug)]
-pub(crate) struct Messages {
+pub struct Messages {
     order: Order,
     /// In ascending order, without gaps.
     pending: VecDeque<Message>,
@@ -80,7 +81,7 @@ impl Messages {
     }
 
     /// Notes that `bytes` were written for `player`, including headers of the carriage.
-    pub(crate) fn wrote(&mut self, player: u32, bytes: u32, now: Instant) {
+    pub fn wrote(&mut self, player: u32, bytes: u32, now: Instant) {
         let (start, end) = (self.end, self.end + u64::from(bytes));
         self.pending.push_back(Message {
             start,
@@ -94,15 +95,16 @@ impl Messages {
         self.end = end;
     }
 
-    /// Takes the bytes of a segment that arrived. Messages that can now be delivered go to `deliver`.
-    pub(crate) fn arrived(&mut self, start: u64, len: u32, now: Instant, mut deliver: impl FnMut(Arrival)) {
+    /// Takes the bytes of a segment that arrived. Messages that can now be delivered go to `deliver`. Returns whether any of
+    /// the bytes had not arrived before.
+    pub fn arrived(&mut self, start: u64, len: u32, now: Instant, mut deliver: impl FnMut(Arrival)) -> bool {
         let end = start + u64::from(len);
-        let Some(first) = self.pending.front() else { return };
+        let Some(first) = self.pending.front() else { return false };
         let (start, end) = (start.max(first.start), end.min(self.end));
         if start >= end {
-            return;
+            return false;
         }
-        self.take_fresh(start, end, now);
+        let fresh = self.take_fresh(start, end, now);
         match self.order {
             Order::Stream => self.deliver_in_order(now, &mut deliver),
             Order::PerPlayer => self.deliver_complete(now, &mut deliver),
@@ -112,27 +114,30 @@ impl Messages {
         }
         let low = self.pending.front().map_or(self.end, |message| message.start);
         self.arrived.retain(|range| range.1 > low);
+        fresh
     }
 
-    /// Counts the bytes of `start..end` that had not arrived before as arrived.
-    fn take_fresh(&mut self, start: u64, end: u64, now: Instant) {
+    /// Counts the bytes of `start..end` that had not arrived before as arrived. Returns whether there are any.
+    fn take_fresh(&mut self, start: u64, end: u64, now: Instant) -> bool {
         let first = self.arrived.partition_point(|range| range.1 < start);
         let mut last = first;
         let mut merged = (start, end);
         let mut from = start;
+        let mut fresh = false;
         while let Some(&range) = self.arrived.get(last).filter(|range| range.0 <= end) {
-            self.take(from, range.0, now);
+            fresh |= self.take(from, range.0, now);
             from = from.max(range.1);
             merged = (merged.0.min(range.0), merged.1.max(range.1));
             last += 1;
         }
-        self.take(from, end, now);
+        fresh |= self.take(from, end, now);
         self.arrived.splice(first..last, [merged]);
+        fresh
     }
 
-    fn take(&mut self, start: u64, end: u64, now: Instant) {
+    fn take(&mut self, start: u64, end: u64, now: Instant) -> bool {
         if start >= end {
-            return;
+            return false;
         }
         let first = self.pending.partition_point(|message| message.end <= start);
         for message in self.pending.iter_mut().skip(first).take_while(|message| message.start < end) {
@@ -141,6 +146,7 @@ impl Messages {
                 message.complete_at = now;
             }
         }
+        true
     }
 
     fn deliver_in_order(&mut self, now: Instant, deliver: &mut impl FnMut(Arrival)) {
