@@ -78,8 +78,8 @@ def congestion_control(evidence: Evidence) -> Finding:
     return given(
         tcp == {"stack": "freebsd-10"},
         "FreeBSD 10's row: NewReno with SACK",
-        "the paper gives no version of FreeBSD. The row is made from the source of FreeBSD 10.2, and our queues have dummynet's"
-        " parameters; FreeBSD's kernel is not run",
+        "the paper gives no version of FreeBSD. The row is made from the source of FreeBSD 10.2, and our queues have"
+        " dummynet's parameters; FreeBSD's kernel is not run",
     )
 
 

@@ -132,9 +132,8 @@ def pie_dash_rtt(evidence: Evidence) -> Finding:
         "fifo",
         evidence.values(dash_only("fifo"), RTT_MEAN),
         "ms",
-        "if the window lets a burst fill the queue, FIFO's 100 slots hold 100 ms at 12 Mbit/s, and PIE lets the first 150 ms in."
-        " Peaks: "
-        + ", ".join(f"{name} {peak} ms" for name, peak in peaks.items()),
+        "if the window lets a burst fill the queue, FIFO's 100 slots hold 100 ms at 12 Mbit/s, and PIE lets the first"
+        " 150 ms in. Peaks: " + ", ".join(f"{name} {peak} ms" for name, peak in peaks.items()),
     )
 
 
