@@ -132,8 +132,8 @@ def pie_dash_rtt(evidence: Evidence) -> Finding:
         "fifo",
         evidence.values(dash_only("fifo"), RTT_MEAN),
         "ms",
-        "100 slots limit FIFO to 100 ms at 12 Mbit/s. PIE has 1000 and lets the first 150 ms of a burst in. Peaks: "
-        + ", ".join(f"{name} {peak} ms" for name, peak in peaks.items()),
+        "if the window lets a burst fill the queue, FIFO's 100 slots hold 100 ms at 12 Mbit/s, and PIE lets the first"
+        " 150 ms in. Peaks: " + ", ".join(f"{name} {peak} ms" for name, peak in peaks.items()),
     )
 
 
