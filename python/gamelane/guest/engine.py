@@ -67,7 +67,9 @@ class Guests:
             if ended.is_set():
                 return None
             wanted = Wanted(job.scenario, path, job.variant, job.seed, variants, flows, self.between)
-            done = self._one(wanted, planned, Case.of(job, self.between.name, path), watch, pcap)
+            done = self._one(
+                wanted, planned, Case.of(job, self.between.name, path, exact=self.guest.virtual_time), watch, pcap
+            )
             return None if done is None else Finished(job, done.record, done.frames)
 
         with on_ctrl_c(interrupt, earlier=True), ThreadPoolExecutor(max_workers=max(1, self.width)) as pool:
@@ -90,9 +92,11 @@ class Guests:
             case.write(folder)
             script = self.guest.script(folder, _environment(), [sys.executable, "-m", "gamelane.guest.inside"])
             (folder / SCRIPT).write_text(script, encoding="utf-8")
+            self.guest.pack(folder, case.named)
             said = boot(self.guest, folder, watch)
             if said is None:
                 return None
+            self.guest.unpack(folder)
             if (folder / ERROR).is_file():
                 raise LabError(json.loads((folder / ERROR).read_text(encoding="utf-8")))
             observed = Observed.read(folder)
