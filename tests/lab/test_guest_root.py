@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import lzma
+import os
 import shutil
 import subprocess
 import sys
@@ -104,7 +105,7 @@ def test_python_runs_in_the_root_alone(tmp_path: Path) -> None:
         text=True,
         check=False,
         timeout=120,
-        env={"PYTHONPATH": root.search_path()},
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": root.search_path()},
     )
     assert done.stdout == "here\n", done.stderr
 
@@ -172,7 +173,7 @@ def test_without_any_guest_both_ways_are_named(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.delenv(choice.VARIABLE, raising=False)
     monkeypatch.delenv(uml.VARIABLE, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with pytest.raises(LabError, match=r"(?s)--build-kernel.*--fetch-kernel"):
+    with pytest.raises(LabError, match=r"(?s)--build-kernel.*or use QEMU: "):
         choice.choose()
 
 
@@ -184,7 +185,9 @@ def test_qemu_is_the_guest_where_there_is_no_other(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(kvm, "DEVICE", tmp_path / "kvm")
     (tmp_path / "gamelane").mkdir()
     (tmp_path / "gamelane" / cloud.NAME).touch()
-    (tmp_path / "gamelane" / f"{cloud.NAME}.config").write_text("# Linux/x86 6.12.1 Kernel Configuration\n")
+    (tmp_path / "gamelane" / f"{cloud.NAME}.config").write_text(
+        "# Linux/x86 6.12.1 Kernel Configuration\n" + cloud.mark()
+    )
     guest = choice.choose()
     assert guest.label == "QEMU 6.12.1"
     assert guest.virtual_time

@@ -29,9 +29,9 @@ def choose() -> Guest:
     except LabError as error:
         try:
             return Qemu.fastest()
-        except LabError:
-            either = f"{error}\n           or run `gamelane doctor --fetch-kernel` for QEMU, which is slower"
-            raise LabError(either) from None
+        except LabError as other:
+            why, _, hint = str(other).removeprefix("--vm: ").partition("\n  hint:    ")
+            raise LabError(f"{error}\n           or use QEMU: {why}; {hint}") from None
 
 
 KINDS: Mapping[str, Callable[[], Guest]] = {"uml": UserModeLinux.find, "qemu": Qemu.find, "kvm": Qemu.with_kvm}

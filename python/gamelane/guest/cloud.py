@@ -47,7 +47,7 @@ class Kernel:
         kernel = cls(cache() / NAME)
         if not kernel.image.is_file():
             raise LabError(f"--vm: no kernel for QEMU at {kernel.image}\n  hint:    {REMEDY}")
-        if _mark() not in kernel.config.read_text(encoding="utf-8"):
+        if mark() not in kernel.config.read_text(encoding="utf-8"):
             raise LabError(f"--vm: another version of gamelane fetched {kernel.image}\n  hint:    {REMEDY}")
         return kernel
 
@@ -94,13 +94,13 @@ def fetch() -> Path:
                     archive.data(f"{place}/{number:02}-{each}.ko", data)
             archive.end()
         config = next((tree / "boot").glob("config-*")).read_text(encoding="utf-8")
-        whole.replace(kernel.config, f"{config}{_mark()}\n")
+        whole.replace(kernel.config, f"{config}{mark()}\n")
         with whole.file(kernel.image) as part:
             shutil.copyfile(next((tree / "boot").glob("vmlinuz-*")), part)
     return kernel.image
 
 
-def _mark() -> str:
+def mark() -> str:
     """Return a line that names the modules."""
     return f"# with {' '.join((*MODULES, *LATE_MODULES))}"
 

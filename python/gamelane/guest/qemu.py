@@ -170,12 +170,19 @@ class Qemu:
     def unpack(self, folder: Path) -> None:
         """Take the files of the case from the memory for the results. There are none if it ended early."""
         (folder / INITRD).unlink(missing_ok=True)
+        written = folder / RESULTS
         try:
-            with tarfile.open(folder / RESULTS, "r:") as archive:
+            with tarfile.open(written, "r:") as archive:
                 for member in archive:
-                    name = member.name.removeprefix("./")
-                    if member.isreg() and not member.issparse() and "/" not in name and name not in (INITRD, RESULTS):
+                    if _is_result(member, written.stat().st_size):
                         archive.extract(member, folder, set_attrs=False, filter="data")
         except tarfile.TarError:
             pass
-        (folder / RESULTS).unlink(missing_ok=True)
+        written.unlink(missing_ok=True)
+
+
+def _is_result(member: tarfile.TarInfo, size: int) -> bool:
+    """Whether it is a whole file of the case's folder. `size` is that of the archive."""
+    name = member.name.removeprefix("./")
+    whole = member.isreg() and not member.issparse() and member.offset_data + member.size <= size
+    return whole and "/" not in name and name not in (INITRD, RESULTS)

@@ -52,7 +52,7 @@ def lacking() -> str | None:
     if not absent:
         return None
     packages = dict.fromkeys(PACKAGES.get(tool, tool) for tool in absent)
-    return f"{', '.join(absent)} not found; install with `apt-get install {' '.join(packages)}`"
+    return f"{', '.join(absent)} not found\n  hint:    apt-get install {' '.join(packages)}"
 
 
 def search_path() -> str:
