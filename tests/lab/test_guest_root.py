@@ -68,7 +68,7 @@ def test_a_configuration_counts_modules_too(tmp_path: Path) -> None:
 
 
 def test_the_root_has_all_that_a_guest_imports() -> None:
-    program = "import gamelane.guest.inside, sys; print(*{name.split('.')[0] for name in sys.modules})"
+    program = "import gamelane.guest.inside, numpy, sys; print(*{name.split('.')[0] for name in sys.modules})"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)
     extra = set(done.stdout.split()) - set(sys.stdlib_module_names) - {"__main__", "_distutils_hack"}
     assert {name for name in extra if not name.startswith("__")} == set(root.PYTHON_PACKAGES)
@@ -78,7 +78,7 @@ def test_the_root_has_all_that_a_guest_imports() -> None:
 def test_python_runs_in_the_root_alone(tmp_path: Path) -> None:
     with (tmp_path / "root.cpio").open("wb") as to:
         archive = cpio.Archive(to)
-        root.add_to(archive)
+        root.add_to(archive, [])
         archive.end()
     if shutil.which("cpio") is None:
         pytest.skip("cpio is missing")

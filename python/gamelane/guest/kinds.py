@@ -40,8 +40,11 @@ class Guest(Protocol):
     def script(self, folder: Path, environment: Mapping[str, str], words: Sequence[str]) -> str:
         """Return the script: makes `folder` writable, runs `words` in it, and switches the guest off."""
 
-    def pack(self, folder: Path, named: Sequence[Path]) -> None:
-        """Give it `folder`, which has its script by now, and the files `named` by the case, if it does not see them."""
+    def pack(self, folder: Path, needed: Sequence[Path]) -> None:
+        """Give it `folder`, which has its script by now, and the files `needed` besides, if it does not see them.
+
+        These are gamelane's programs and the files that the scenario names.
+        """
 
     def unpack(self, folder: Path) -> None:
         """Bring what it wrote into `folder`, if it did not write there itself. Its bytes are not to be trusted."""

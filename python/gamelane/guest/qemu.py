@@ -149,20 +149,18 @@ class Qemu:
             "echo b >/proc/sysrq-trigger\n"
         )
 
-    def pack(self, folder: Path, named: Sequence[Path]) -> None:
-        """Write the memory that it boots with: modules, root, the case, and the files that the case names."""
+    def pack(self, folder: Path, needed: Sequence[Path]) -> None:
+        """Write the memory that it boots with: modules, the case, and its root."""
         with (folder / INITRD).open("wb") as to:
             to.write(self.kernel.modules.read_bytes())
             archive = Archive(to)
             for name in ("dev", "proc", "sys", "run", "tmp", "mnt"):
                 archive.folder(f"/{name}")
             archive.data("/init", (folder / SCRIPT).read_bytes(), PROGRAM)
-            root.add_to(archive)
+            root.add_to(archive, needed)
             for path in folder.iterdir():
                 if path.name not in (INITRD, RESULTS):
                     archive.data(f"{PLACE}/{path.name}", path.read_bytes())  # its time would differ in each run
-            for path in named:
-                archive.add(path)
             archive.end()
         with (folder / RESULTS).open("wb") as results:
             results.truncate(RESULTS_MIB << 20)

@@ -17,8 +17,7 @@ import sysconfig
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from gamelane import programs
-from gamelane.errors import LabError, UsageError
+from gamelane.errors import LabError
 from gamelane.guest.cpio import Archive
 
 TOOLS = (
@@ -29,7 +28,7 @@ TOOLS = (
 PACKAGES = {"insmod": "kmod", "ip": "iproute2", "tc": "iproute2", "sysctl": "procps"}
 """Debian packages of tools, where their names differ."""
 PYTHON_PACKAGES = ("gamelane", "numpy")
-"""What `gamelane.guest.inside` imports besides the standard library."""
+"""What `gamelane.guest.inside` may import besides the standard library. Pages of the web need NumPy."""
 TABLES = ("/etc/passwd", "/etc/group", "/etc/ld.so.cache", "/etc/protocols", "/etc/services")
 LEFT_OUT = {
     "__pycache__",
@@ -60,12 +59,11 @@ def search_path() -> str:
     return ":".join(dict.fromkeys(str(package.parent) for package in _packages()))
 
 
-def add_to(archive: Archive) -> None:
-    """Add the root to an archive. Raise `LabError` if a tool is missing."""
+def add_to(archive: Archive, needed: Sequence[Path]) -> None:
+    """Add the root and the files `needed` besides to an archive. Raise `LabError` if a tool is missing."""
     if why := lacking():
         raise LabError(f"--vm: {why}")
-    binaries = [Path(sys.executable), *map(Path, filter(None, map(shutil.which, TOOLS)))]
-    binaries += _programs()
+    binaries = [Path(sys.executable), *map(Path, filter(None, map(shutil.which, TOOLS))), *needed]
     archive.add(Path(shutil.which("sh") or "/bin/sh"), "/bin/sh")
     environment = Path(sys.prefix) / "pyvenv.cfg"
     for path in [environment, *map(Path, TABLES)]:
@@ -95,17 +93,6 @@ def _packages() -> Iterator[Path]:
         yield folder
         if (libraries := folder.with_name(f"{name}.libs")).is_dir():
             yield libraries
-
-
-def _programs() -> list[Path]:
-    """Return gamelane's programs that are built. The guest names those that it misses."""
-    found = []
-    for program in (programs.TRAFFIC, programs.GATEWAY, programs.IMPAIR):
-        try:
-            found.append(program.find())
-        except UsageError:
-            continue
-    return found
 
 
 def _files(tree: Path) -> Iterator[Path]:

@@ -122,7 +122,7 @@ class UserModeLinux:
             f"{shlex.quote(sys.executable)} -c {shlex.quote(OFF)}\n"
         )
 
-    def pack(self, folder: Path, named: Sequence[Path]) -> None:
+    def pack(self, folder: Path, needed: Sequence[Path]) -> None:
         """Do nothing: it sees the host's files."""
 
     def unpack(self, folder: Path) -> None:

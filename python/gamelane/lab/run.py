@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from gamelane import _native, programs
 from gamelane.errors import LabError, OutputError
-from gamelane.lab import pcapng, recording, taps, topology
+from gamelane.lab import pcapng, taps, topology
 from gamelane.lab.bulk import Bulk
 from gamelane.lab.dash import Dash
 from gamelane.lab.datagrams import Datagrams
@@ -127,7 +127,9 @@ def run(wanted: Wanted, *, stopped: Stopped, keep: Path | None = None, pcap: Pat
 
 def evaluate(wanted: Wanted, planned: Plan, observed: Observed, folder: Path, pcap: Path | None) -> Finished:
     """Make record and tables of what `play` observed in `folder`. If given, the folder `pcap` receives captures."""
-    from gamelane.records.frames import frames  # noqa: PLC0415 - Polars loads slowly, and a guest needs none
+    # NumPy and Polars load slowly, and a guest only plays.
+    from gamelane.lab import recording  # noqa: PLC0415
+    from gamelane.records.frames import frames  # noqa: PLC0415
 
     captures = {name: taps.file(folder, name) for name in observed.taps}
     fates = recording.fates(
