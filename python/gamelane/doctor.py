@@ -17,11 +17,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gamelane import _native, host, programs
 from gamelane.catalogue import QUEUES
 from gamelane.errors import LabError, UsageError
 from gamelane.lab import namespaces
+
+if TYPE_CHECKING:
+    from gamelane.guest.kinds import Guest
 
 QDISCS = (*dict.fromkeys(queue.tc.name for queue in QUEUES.values() if queue.tc.name != "pfifo"), "netem")
 """Disciplines of the kernel for the queues of scenarios, and the one that adds delay. Every kernel has `pfifo`."""
@@ -63,7 +67,8 @@ def examine() -> list[Check]:
         _namespaces(),
         _lab(),
         _kernel(),
-        _guest(),
+        _uml(),
+        *_qemu(),
         _impair_one(),
         _sockets("AF_PACKET", socket.AF_PACKET, socket.SOCK_RAW, "gateway and impair forward frames with it"),
         _xdp(),
@@ -152,17 +157,38 @@ def _kernel() -> Check:
     return _real("kernel", lambda: f"real hosts in real time behind the kernel's queues: {', '.join(available.here())}")
 
 
-def _guest() -> Check:
-    """Check whether `run --vm` has a kernel for its guests."""
-    from gamelane.guest import uml  # noqa: PLC0415 - as above
+def _uml() -> Check:
+    """Check whether `run --vm` has a kernel of User-Mode-Linux."""
+    from gamelane.guest import build, uml  # noqa: PLC0415 - as above
 
     try:
         guest = uml.UserModeLinux.find()
     except LabError as error:
-        return Check("engines in a guest", False, *_first_two(str(error).removeprefix("--vm: ")))
+        why, hint = _first_two(str(error).removeprefix("--vm: "))
+        return Check("guest uml", False, why, f"{hint}: {build.COSTS}")
+    return Check("guest uml", True, f"{guest.label} at {guest.path}; {_gives(guest)}")
+
+
+def _qemu() -> list[Check]:
+    """Check whether `run --vm` has QEMU and a kernel for it, and whether KVM runs that kernel."""
+    from gamelane.guest import kvm, qemu  # noqa: PLC0415 - as above
+
+    try:
+        guest = qemu.Qemu.find()
+    except LabError as error:
+        return [Check("guest qemu", False, *_first_two(str(error).removeprefix("--vm: ")))]
+    found = Check("guest qemu", True, f"{guest.label} at {guest.kernel.image}; {qemu.COSTS}; {_gives(guest)}")
+    try:
+        real = qemu.Qemu.with_kvm()
+    except LabError as error:
+        return [found, Check("guest kvm", False, *_first_two(str(error).removeprefix("--vm: ")))]
+    return [found, Check("guest kvm", True, f"{kvm.DEVICE}; {_gives(real)}")]
+
+
+def _gives(guest: Guest) -> str:
     known = [name for name in guest.queues if name in QDISCS or name == "pfifo"]
-    queues = f"; queues: {', '.join(known)}" if known else ""
-    return Check("engines in a guest", True, f"{guest.label} at {guest.path}, in virtual time{queues}")
+    time = "virtual" if guest.virtual_time else "real"
+    return f"in {time} time" + (f"; queues: {', '.join(known)}" if known else "")
 
 
 def _impair_one() -> Check:

@@ -69,7 +69,7 @@ def test_doctor_prints_brackets_as_they_are(
     """Regression: Rich took `[tune]` for markup and left it out."""
     missing = doctor.Check("optuna", False, "for tune", "pip install 'gamelane[tune]'")
     monkeypatch.setattr(doctor, "examine", lambda: [missing])
-    show(json=False, measure=False, build_kernel=False)
+    show(json=False, measure=False, build_kernel=False, fetch_kernel=False)
     assert "pip install 'gamelane[tune]'" in capsys.readouterr().out
 
 

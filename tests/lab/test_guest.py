@@ -31,11 +31,13 @@ class Pretended:
     label: str = "pretended"
     congestion_controls: Sequence[str] = ("reno",)
     queues: Sequence[str] = ()
+    virtual_time: bool = True
 
     def environment(self, seed: int) -> dict[str, str]:
         return {"SEED": str(seed), "PATH": "/usr/bin:/bin"}
 
-    def command(self) -> Sequence[str]:
+    def command(self, seed: int) -> Sequence[str]:
+        assert seed >= 0
         return ("sh", SCRIPT)
 
     def script(self, folder: Path, environment: Mapping[str, str], words: Sequence[str]) -> str:
@@ -43,6 +45,13 @@ class Pretended:
         assert environment["PATH"]
         assert words[-1] == "gamelane.guest.inside"
         return self.lines
+
+    def pack(self, folder: Path, needed: Sequence[Path]) -> None:
+        assert (folder / SCRIPT).exists()
+        assert all(path.is_file() for path in needed)
+
+    def unpack(self, folder: Path) -> None:
+        pass
 
 
 def guests(lines: str) -> Guests:
@@ -113,7 +122,7 @@ def test_a_case_is_the_same_after_writing_and_reading(tmp_path: Path) -> None:
 
 def test_a_guest_sees_only_its_folder_writable(tmp_path: Path) -> None:
     kernel = uml.UserModeLinux(tmp_path / "linux.uml")
-    assert {"ro", "time-travel=inf-cpu"} <= set(kernel.command())
+    assert {"ro", "time-travel=inf-cpu"} <= set(kernel.command(1))
     script = kernel.script(tmp_path, {"A": "it's"}, ["python3", "-m", "x"])
     assert f"mount -t hostfs none /mnt -o {tmp_path}\n" in script
     assert "export A='it'\"'\"'s'\n" in script

@@ -29,7 +29,8 @@ from gamelane.cli.doing import carry_out
     "--vm",
     is_flag=True,
     help="Run lab and kernel in guests with a kernel of their own, in virtual time. Needs no root; other load of the "
-    "machine does not matter. --threads guests run side by side. Needs `gamelane doctor --build-kernel` once.",
+    "machine does not matter. --threads guests run side by side. Needs `gamelane doctor --build-kernel` once, or "
+    "--fetch-kernel and QEMU, which is slower.",
 )
 @options.json
 @options.output("Write records, report.html and figures/ to this folder.")

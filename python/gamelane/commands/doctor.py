@@ -11,10 +11,13 @@ from gamelane import doctor as checks
 from gamelane.terminal.talk import emit, progress, say, stdout
 
 
-def doctor(json: bool, measure: bool, build_kernel: bool) -> None:
-    """Check what works on this machine, and how to get what is missing. With `build_kernel`, build that instead."""
+def doctor(json: bool, measure: bool, build_kernel: bool, fetch_kernel: bool) -> None:
+    """Check what works on this machine, and how to get what is missing. With a `kernel`, get that instead."""
     if build_kernel:
         _build()
+    if fetch_kernel:
+        _fetch()
+    if build_kernel or fetch_kernel:
         return
     found = checks.examine()
     if measure:
@@ -57,3 +60,12 @@ def _build() -> None:
 
         path = build.build(tell)
     say(f"built {path}\n  hint:    gamelane run household --engine kernel --vm")
+
+
+def _fetch() -> None:
+    """Fetch the kernel for guests of QEMU."""
+    from gamelane.guest import cloud  # noqa: PLC0415 - only this needs it
+
+    say(f"fetching Debian's kernel: {cloud.COSTS}")
+    path = cloud.fetch()
+    say(f"fetched {path}\n  hint:    GAMELANE_VM=qemu gamelane run household --engine kernel --vm")

@@ -51,15 +51,16 @@ def real(
 
         return Engine(name, run_all, engine.CAVEATS)
 
+    from gamelane.guest.choice import choose  # noqa: PLC0415
     from gamelane.guest.engine import Guests  # noqa: PLC0415
-    from gamelane.guest.uml import UserModeLinux  # noqa: PLC0415
 
-    guest = UserModeLinux.find()
+    guest = choose()
     width = host.cores() if threads is None else threads
-    guests = Guests(guest, between(name, exact=True, queues=guest.queues), width)
+    guests = Guests(guest, between(name, exact=guest.virtual_time, queues=guest.queues), width)
 
     def run_guests(jobs: Sequence[Job]) -> Batch:
         return guests.run_all(jobs, file=chosen.file, say=tell, pcap=pcap)
 
-    said = f"Real hosts in virtual time, in a guest: {guest.label}."
+    time = "virtual" if guest.virtual_time else "real"
+    said = f"Real hosts in {time} time, in a guest: {guest.label}."
     return Engine(name, run_guests, (said,), {"kernel": guest.label})

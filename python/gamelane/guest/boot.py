@@ -68,7 +68,7 @@ def boot(guest: Guest, folder: Path, watch: Watch) -> Sequence[str] | None:
 def _running(guest: Guest, folder: Path, seed: int, hear: Callable[[str], None]) -> Iterator[subprocess.Popen[str]]:
     """Start a guest. At the end kill it, and the processes of its programs: they share its process group."""
     process = subprocess.Popen(
-        ["setpriv", "--pdeathsig", "KILL", "--", *guest.command()],
+        ["setpriv", "--pdeathsig", "KILL", "--", *guest.command(seed)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

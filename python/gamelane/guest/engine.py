@@ -9,12 +9,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gamelane import library
-from gamelane.errors import LabError
+from gamelane import library, programs
+from gamelane.errors import LabError, UsageError
 from gamelane.guest.boot import Watch, boot
 from gamelane.guest.case import ERROR, Case
 from gamelane.guest.kinds import SCRIPT, Guest
@@ -67,7 +68,9 @@ class Guests:
             if ended.is_set():
                 return None
             wanted = Wanted(job.scenario, path, job.variant, job.seed, variants, flows, self.between)
-            done = self._one(wanted, planned, Case.of(job, self.between.name, path), watch, pcap)
+            done = self._one(
+                wanted, planned, Case.of(job, self.between.name, path, exact=self.guest.virtual_time), watch, pcap
+            )
             return None if done is None else Finished(job, done.record, done.frames)
 
         with on_ctrl_c(interrupt, earlier=True), ThreadPoolExecutor(max_workers=max(1, self.width)) as pool:
@@ -83,6 +86,14 @@ class Guests:
         batch.finished = [got for future in futures if not future.exception() and (got := future.result())]
         return batch
 
+    def _programs(self) -> list[Path]:
+        """Return the programs of the engine that are built. The guest names those that it misses."""
+        found = []
+        for program in (*self.between.needed, programs.TRAFFIC):
+            with suppress(UsageError):
+                found.append(program.find())
+        return found
+
     def _one(self, wanted: Wanted, planned: Plan, case: Case, watch: Watch, pcap: Path | None) -> run.Finished | None:
         """Play one case in a guest and evaluate it here; None if it was ended before."""
         with TemporaryDirectory(prefix="gamelane-vm-") as place:
@@ -90,9 +101,11 @@ class Guests:
             case.write(folder)
             script = self.guest.script(folder, _environment(), [sys.executable, "-m", "gamelane.guest.inside"])
             (folder / SCRIPT).write_text(script, encoding="utf-8")
+            self.guest.pack(folder, [*self._programs(), *case.named])
             said = boot(self.guest, folder, watch)
             if said is None:
                 return None
+            self.guest.unpack(folder)
             if (folder / ERROR).is_file():
                 raise LabError(json.loads((folder / ERROR).read_text(encoding="utf-8")))
             observed = Observed.read(folder)

@@ -23,7 +23,7 @@ def main() -> None:
     threading.Thread(target=_tick, daemon=True).start()
     try:
         case = Case.read(folder)
-        what = between(case.engine, exact=True)
+        what = between(case.engine, exact=case.exact)
         check(what)
         wanted = Wanted(case.scenario, case.file, "", case.seed, (), (), what)
         planned = planned_for(what, wanted.scenario, wanted.file)

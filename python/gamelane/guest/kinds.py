@@ -1,4 +1,4 @@
-"""The kinds of guests. So far there is one, `uml.UserModeLinux`."""
+"""The kinds of guests: `uml.UserModeLinux` and `qemu.Qemu`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SCRIPT = "init.sh"
 
 
 class Guest(Protocol):
-    """A kernel that runs as a process, and sees the files of the host."""
+    """A kernel that runs as a process."""
 
     @property
     def label(self) -> str:
@@ -24,8 +24,12 @@ class Guest(Protocol):
     def queues(self) -> Sequence[str]:
         """Queue disciplines of its kernel, by the kernel's names."""
 
-    def command(self) -> Sequence[str]:
-        """Return the words that boot it, in the folder of the case.
+    @property
+    def virtual_time(self) -> bool:
+        """Whether its clock jumps to the next timer instead of waiting: timers are never late."""
+
+    def command(self, seed: int) -> Sequence[str]:
+        """Return the words that boot it, in the folder of the case. Chance in the guest follows `seed`.
 
         Its first process runs `SCRIPT` of that folder, and prints to standard output.
         """
@@ -35,3 +39,12 @@ class Guest(Protocol):
 
     def script(self, folder: Path, environment: Mapping[str, str], words: Sequence[str]) -> str:
         """Return the script: makes `folder` writable, runs `words` in it, and switches the guest off."""
+
+    def pack(self, folder: Path, needed: Sequence[Path]) -> None:
+        """Give it `folder`, which has its script by now, and the files `needed` besides, if it does not see them.
+
+        These are gamelane's programs and the files that the scenario names.
+        """
+
+    def unpack(self, folder: Path) -> None:
+        """Bring what it wrote into `folder`, if it did not write there itself. Its bytes are not to be trusted."""

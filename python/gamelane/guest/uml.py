@@ -18,8 +18,8 @@ from functools import cached_property
 from pathlib import Path
 
 from gamelane.errors import LabError
+from gamelane.guest.config import Config
 from gamelane.guest.kinds import SCRIPT
-from gamelane.lab.kernel.available import ALWAYS
 
 VARIABLE = "GAMELANE_UML"
 NAME = "linux.uml"
@@ -44,6 +44,7 @@ class UserModeLinux:
     """A built kernel."""
 
     path: Path
+    virtual_time: bool = True
 
     @classmethod
     def find(cls) -> UserModeLinux:
@@ -68,29 +69,21 @@ class UserModeLinux:
         return said.stdout.strip() or "of unknown version"
 
     @cached_property
-    def _options(self) -> set[str]:
-        """Return the options that are built in, from the configuration beside it."""
-        try:
-            text = self.path.with_name(f"{self.path.name}.config").read_text(encoding="utf-8")
-        except OSError:
-            return set()
-        return {line.removesuffix("=y") for line in text.splitlines() if line.endswith("=y")}
+    def _config(self) -> Config:
+        """The configuration beside it."""
+        return Config(self.path.with_name(f"{self.path.name}.config"))
 
-    @cached_property
+    @property
     def congestion_controls(self) -> Sequence[str]:
         """The congestion controls of its TCP."""
-        return (
-            "reno",
-            *(_word(option, "CONFIG_TCP_CONG_") for option in sorted(self._options) if "TCP_CONG_" in option),
-        )
+        return self._config.congestion_controls
 
-    @cached_property
+    @property
     def queues(self) -> Sequence[str]:
         """Its queue disciplines; empty if unknown."""
-        found = [_word(option, "CONFIG_NET_SCH_") for option in sorted(self._options) if "NET_SCH_" in option]
-        return (*ALWAYS, *found) if found else ()
+        return self._config.queues
 
-    def command(self) -> Sequence[str]:
+    def command(self, seed: int) -> Sequence[str]:  # noqa: ARG002 - the seed is a variable of the process
         """Return the words that boot it. The console is standard output.
 
         They are the same for every run: the kernel mixes its command line into its chance.
@@ -129,9 +122,11 @@ class UserModeLinux:
             f"{shlex.quote(sys.executable)} -c {shlex.quote(OFF)}\n"
         )
 
+    def pack(self, folder: Path, needed: Sequence[Path]) -> None:
+        """Do nothing: it sees the host's files."""
 
-def _word(option: str, prefix: str) -> str:
-    return option.removeprefix(prefix).lower()
+    def unpack(self, folder: Path) -> None:
+        """Do nothing: it writes to the host's folder."""
 
 
 def _roomy() -> str:

@@ -15,14 +15,12 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Protocol
-
-import polars as pl
+from typing import TYPE_CHECKING, Protocol
 
 from gamelane import _native, programs
 from gamelane.catalogue import MMO
 from gamelane.errors import LabError, OutputError
-from gamelane.lab import pcapng, recording, taps, topology
+from gamelane.lab import pcapng, taps, topology
 from gamelane.lab.bulk import Bulk
 from gamelane.lab.dash import Dash
 from gamelane.lab.datagrams import Datagrams
@@ -36,8 +34,10 @@ from gamelane.lab.topology import Between, Household, server_address
 from gamelane.lab.waiting import GLANCE_S, Stopped
 from gamelane.lab.web import Web
 from gamelane.lab.windows import set_windows
-from gamelane.records.frames import frames
 from gamelane.records.results import ALONE, RunRecord
+
+if TYPE_CHECKING:
+    import polars as pl
 
 TOOLS = {"tcpdump": "tcpdump", "ethtool": "ethtool"}
 """Tools that the lab needs, and their Debian packages."""
@@ -129,6 +129,10 @@ def run(wanted: Wanted, *, stopped: Stopped, keep: Path | None = None, pcap: Pat
 
 def evaluate(wanted: Wanted, planned: Plan, observed: Observed, folder: Path, pcap: Path | None) -> Finished:
     """Make record and tables of what `play` observed in `folder`. If given, the folder `pcap` receives captures."""
+    # NumPy and Polars load slowly, and a guest only plays.
+    from gamelane.lab import recording  # noqa: PLC0415
+    from gamelane.records.frames import frames  # noqa: PLC0415
+
     captures = {name: taps.file(folder, name) for name in observed.taps}
     fates = recording.fates(
         planned, taps.passages(captures, _servers(planned)), observed.samples, observed.began_unix_ns
@@ -242,4 +246,8 @@ def absolute(toml: str, folder: Path) -> str:
         path = folder / found[2]
         return f'{found[1]}"{path.resolve()}"' if path.is_file() else found[0]
 
-    return re.sub(r'^((?:trace|model) = )"([^"]+)"', whole, toml, flags=re.MULTILINE)
+    return NAMED.sub(whole, toml)
+
+
+NAMED = re.compile(r'^((?:trace|model) = )"([^"]+)"', re.MULTILINE)
+"""A key of a scenario that may name a file."""

@@ -12,9 +12,7 @@ import threading
 import time
 import zlib
 from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from gamelane.lab import httpd, waiting
 from gamelane.lab.inside import inside
@@ -22,12 +20,17 @@ from gamelane.lab.plan import Flow, seconds
 from gamelane.lab.reports import TRANSFER, Report, Reports
 from gamelane.lab.topology import Household
 
+if TYPE_CHECKING:
+    import numpy as np
+
 
 class Web(httpd.Application):
     """Server and browser of a flow."""
 
     def __init__(self, home: Household, flow: Flow, seed: int, reports: Reports) -> None:
         """Draw the times or sizes of all pages."""
+        import numpy as np  # noqa: PLC0415 - it loads slowly in a guest, and only pages need it
+
         super().__init__(home, flow, reports)
         self.every_s = seconds(flow.keys.get("every", "10s"))
         rng = np.random.default_rng([seed, zlib.crc32(flow.name.encode())])
