@@ -38,8 +38,7 @@ class Kernel:
         return available.lacking()
 
     def path(self, home: Household, box: Host, way: Way) -> None:  # noqa: ARG002 - the other engine needs `home`
-        """Switch between `near` and `far`, and add the delay of the path."""
-        _switch(box, ("near", "far"))
+        """Hand packets over between `near` and `far`, and add the delay of the path."""
         _run(box, words.path(way))
 
     def link(self, home: Household, box: Host, direction: str, ends: tuple[str, str]) -> None:

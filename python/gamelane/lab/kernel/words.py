@@ -31,8 +31,18 @@ IN_ORDER = "1000gbit"
 
 
 def path(way: Way) -> list[str]:
-    """Return the lines of a path between `near` and `far`: half the round trip each way, loss and jitter."""
+    """Return the lines of a path between `near` and `far`: half the round trip each way, loss and jitter.
+
+    Packets cross the path as copies. Linux never sends a segment again while its own packet is still in a queue of
+    the same kernel (`skb_still_in_host_queue`), and netem is such a queue. The originals end here, since this host has
+    no address.
+    """
     found = []
+    for device, other in (("far", "near"), ("near", "far")):
+        found += [
+            f"tc qdisc add dev {device} ingress",
+            f"tc filter add dev {device} ingress matchall action mirred egress mirror dev {other}",
+        ]
     for device, loss, jitter in zip(("far", "near"), each_way(way.loss, "0%"), each_way(way.jitter, "0s"), strict=True):
         order = f"rate {IN_ORDER}" if _s(jitter) else ""
         found.append(_netem(device, (way.rtt_s / 2, _s(jitter)), loss, order))
