@@ -107,6 +107,10 @@ pub(crate) struct Host {
     /// Counters of the connections before this one.
     past: Option<Box<TcpCounters>>,
     pub(crate) connection: u16,
+    /// The connection before this one, if it was not finished. Its segments are answered with resets.
+    aborted: Option<u16>,
+    /// The next such answer.
+    reset: Option<(u16, Segment)>,
     pub(crate) flow_hash: u32,
     pub(crate) hosts: [u32; 2],
     pub(crate) next_number: u32,
@@ -122,6 +126,11 @@ pub(crate) enum Output {
         content: Content,
         len: IpLen,
         ecn: Ecn,
+    },
+    /// Answer a segment of an older connection.
+    Reset {
+        connection: u16,
+        segment: Segment,
     },
     /// The application wrote this many bytes.
     Wrote(u32),
@@ -141,6 +150,8 @@ impl Host {
             endpoint: None,
             past: None,
             connection: 0,
+            aborted: None,
+            reset: None,
             flow_hash: key.hash(),
             hosts: key.host_hashes(),
             next_number: 0,
@@ -167,11 +178,14 @@ impl Host {
 
     /// Counters of all its connections.
     pub(crate) fn counters(&self) -> Option<TcpCounters> {
-        let mut sum = *self.endpoint.as_ref()?.counters();
-        if let Some(past) = &self.past {
-            sum.add(past);
+        let now = self.endpoint.as_ref().map(|endpoint| *endpoint.counters());
+        match (now, &self.past) {
+            (Some(mut sum), Some(past)) => {
+                sum.add(past);
+                Some(sum)
+            }
+            (now, past) => now.or(past.as_deref().copied()),
         }
-        Some(sum)
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
@@ -194,8 +208,9 @@ impl Host {
         self.source.handle_event(&AppEvent::Datagram { payload }, now);
     }
 
-    /// Takes a segment of `connection` that arrived at `side`. A server opens an endpoint for each new connection. Segments
-    /// of older connections are ignored.
+    /// Takes a segment of `connection` that arrived at `side`. A server opens an endpoint for each new connection, and a reset
+    /// ends it. A client answers segments of a connection that it aborted with resets, as hosts do whose application closed
+    /// it.
     pub(crate) fn handle_segment(
         &mut self,
         side: Side,
@@ -204,7 +219,19 @@ impl Host {
         ce: bool,
         now: Instant,
     ) {
-        if side == Side::Server && (connection > self.connection || self.endpoint.is_none()) {
+        if side == Side::Client && self.aborted == Some(connection) {
+            self.reset = Segment::reset_for(segment).map(|reset| (connection, reset));
+            return;
+        }
+        if segment.flags.rst() {
+            if connection == self.connection {
+                self.past = self.counters().map(Box::new);
+                self.endpoint = None;
+            }
+            return;
+        }
+        let is_new = connection > self.connection || self.endpoint.is_none();
+        if side == Side::Server && is_new && segment.flags.syn() {
             self.open(TcpEndpoint::listen(self.config.clone()), connection);
         }
         if connection == self.connection
@@ -216,6 +243,9 @@ impl Host {
 
     /// Returns the next output at `now`; call until `None`.
     pub(crate) fn poll_output(&mut self, now: Instant) -> Option<Output> {
+        if let Some((connection, segment)) = self.reset.take() {
+            return Some(Output::Reset { connection, segment });
+        }
         loop {
             if let Some(event) = self.endpoint.as_mut().and_then(TcpEndpoint::poll_event) {
                 let event = match event {
@@ -294,11 +324,18 @@ impl Host {
 
     /// Starts a new connection. Its client port differs, so queues see a new flow.
     fn open(&mut self, endpoint: TcpEndpoint, connection: u16) {
+        self.aborted =
+            self.endpoint.as_ref().is_some_and(|before| !before.is_closed()).then_some(self.connection);
         if let Some(sum) = self.counters() {
             self.past = Some(Box::new(sum));
         }
         self.endpoint = Some(endpoint);
-        self.connection = connection;
+        self.name(connection);
+    }
+
+    /// Gives the next packets the addresses of `connection`. Returns the connection before.
+    pub(crate) fn name(&mut self, connection: u16) -> u16 {
         self.flow_hash = connection_key(self.key, connection).hash();
+        core::mem::replace(&mut self.connection, connection)
     }
 }

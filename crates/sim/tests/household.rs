@@ -3,9 +3,10 @@
 use crate::common;
 
 use crate::common::queues::QUEUES;
-use gamelane_core::{Duration, Instant, Seed};
+use gamelane_core::{Direction, Duration, Instant, Seed};
 use gamelane_record::Records;
 use gamelane_scenario::Model;
+use gamelane_sim::payload::{Content, Tap};
 use gamelane_sim::{Household, Outcome};
 
 fn run(model: &Model, seed: u64) -> Outcome<Records> {
@@ -44,6 +45,30 @@ fn the_same_seed_gives_the_same_run_and_another_seed_another() {
     let model = common::model("collom2016", &[("gateway.*.queue", "pie"), ("duration", "20s")]);
     assert_eq!(fingerprint(&run(&model, 1)), fingerprint(&run(&model, 1)));
     assert_ne!(fingerprint(&run(&model, 1)), fingerprint(&run(&model, 2)));
+}
+
+/// A page of 1 MiB takes 8 s at 1 Mbit/s, and after 5 s the browser goes on to the next.
+#[test]
+fn a_page_that_is_left_is_answered_with_resets_until_its_server_stops() {
+    let page =
+        "[[flow]]\nname = \"web\"\napp = \"web\"\ndirection = \"down\"\nsize = \"1MiB\"\nevery = \"5s\"\n";
+    let model = common::with("household", page, &[("link.down", "1mbit"), ("duration", "14s")]);
+    let flow = model.flows.iter().position(|flow| flow.name == "web").expect("it was added");
+    let outcome = Household::with_packets(&model, Seed(1), Records::new(&model)).run();
+    let at_home =
+        outcome.packets.iter().filter(|packet| packet.tap == Tap::Lan && packet.meta.flow.index() == flow);
+    let (mut left, mut resets, mut opened) = (0, 0, 0);
+    for packet in at_home {
+        let Content::Segment(segment) = &packet.payload.content else { continue };
+        match packet.direction {
+            Direction::Down => left += u32::from(packet.payload.connection < opened),
+            Direction::Up if segment.flags.rst() => resets += 1,
+            Direction::Up => opened = packet.payload.connection,
+        }
+    }
+    assert_eq!(opened, 2);
+    assert!(resets > 20, "{resets}");
+    assert_eq!(resets, left);
 }
 
 #[test]

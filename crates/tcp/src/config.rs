@@ -192,7 +192,8 @@ pub struct TcpTuning {
     /// F-RTO (RFC 5682): after a timeout, new data probes whether the timeout was spurious.
     pub forward_rto: bool,
     /// Eifel detection (RFC 3522): a timestamp shows that an ACK answers the original, not the retransmission. The
-    /// sender then undoes the window reduction (Linux `tcp_packet_delayed`).
+    /// sender then undoes the window reduction (Linux `tcp_packet_delayed`). A SYN that was sent again costs the initial
+    /// window only as in Linux.
     pub eifel: bool,
     /// Retransmissions of a client's SYN that do not double the wait (Linux `tcp_syn_linear_timeouts`: 4 since 6.5).
     pub linear_syns: u32,

@@ -159,6 +159,17 @@ impl core::fmt::Debug for FlagBits {
 }
 
 impl Segment {
+    /// The answer to a segment of a connection that does not exist (RFC 9293 section 3.10.7.1). A reset gets none.
+    pub fn reset_for(of: &Self) -> Option<Self> {
+        let bare = |seq, ack, flags: Flags| Self { seq, ack, flags: flags.into(), ..Self::default() };
+        let rst = Flags { rst: true, ..Flags::default() };
+        match of.flags.get() {
+            Flags { rst: true, .. } => None,
+            Flags { ack: true, .. } => Some(bare(of.ack, 0, rst)),
+            _ => Some(bare(0, of.end(), Flags { ack: true, ..rst })),
+        }
+    }
+
     /// SACK blocks as offsets, most recent first.
     pub fn sack_blocks(&self) -> impl Iterator<Item = SackBlock> + use<> {
         self.sack.iter(self.ack)
@@ -226,6 +237,20 @@ mod tests {
         };
         // Linux: 20 B of IP and 40 B of TCP with MSS, SACK permitted, timestamps and window scale.
         assert_eq!(syn.ip_len(), IpLen(60));
+    }
+
+    #[test]
+    fn a_segment_without_a_connection_is_answered_with_a_reset() {
+        let flags =
+            |flags: Flags| Segment { seq: 5, ack: 9, len: 2, flags: flags.into(), ..Segment::default() };
+        let reset = Segment::reset_for(&flags(Flags { ack: true, ..Flags::default() })).unwrap();
+        assert_eq!(
+            (reset.seq, reset.flags.rst(), reset.flags.ack(), reset.ip_len()),
+            (9, true, false, IpLen(40))
+        );
+        let reset = Segment::reset_for(&flags(Flags::default())).unwrap();
+        assert_eq!((reset.seq, reset.ack, reset.flags.rst(), reset.flags.ack()), (0, 7, true, true));
+        assert_eq!(Segment::reset_for(&reset), None);
     }
 
     #[test]

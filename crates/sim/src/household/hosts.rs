@@ -71,6 +71,11 @@ impl<R: Recorder> Household<R> {
             let id = self.flows[flow].id;
             match output {
                 Output::Send { content, len, ecn } => self.send(flow, side, content, len, ecn),
+                Output::Reset { connection, segment } => {
+                    let own = self.flows[flow].host(side).name(connection);
+                    self.send(flow, side, Content::Segment(segment), segment.ip_len(), Ecn::NotEct);
+                    self.flows[flow].host(side).name(own);
+                }
                 Output::Connected => opened = true,
                 Output::Wrote(bytes) => {
                     let player = self.flows[flow].number;

@@ -16,6 +16,8 @@ use gamelane_core::{ByteCount, Duration, Instant};
 pub(super) struct Handshake {
     /// It must be sent now.
     pub(super) due: bool,
+    /// Time of its first transmission.
+    first_sent_at: Option<Instant>,
     /// Time of its last transmission.
     pub(super) sent_at: Option<Instant>,
     /// Time of its next transmission.
@@ -144,8 +146,8 @@ impl TcpEndpoint {
             None => self.sender.timeout.fall_back(),
         }
         let mss = ByteCount(u64::from(self.segment_size(peer)));
-        // RFC 5681 section 3.1: one segment if the SYN or SYN-ACK was retransmitted.
-        let initial = if handshake.retries > 0 { mss } else { self.config.initial_window.bytes(mss) };
+        let starts_low = self.starts_low(&handshake, echo, now);
+        let initial = if starts_low { mss } else { self.config.initial_window.bytes(mss) };
         let kind = if self.uses_sack(peer) { self.config.recovery } else { RecoveryKind::NewReno };
         self.sender.establish(
             Recovery::new(kind, mss, self.config.limited_transmit),
@@ -158,6 +160,18 @@ impl TcpEndpoint {
         }
         self.state = State::Open;
         self.events.connected = true;
+    }
+
+    /// Whether the first window is one segment, because the SYN or SYN-ACK was sent again (RFC 5681 section 3.1). With Eifel
+    /// detection, as in Linux (`tcp_init_transfer`, `tcp_try_undo_spurious_syn`), it is one only at a client that sent its
+    /// SYN more than twice and got no answer to the first.
+    fn starts_low(&self, handshake: &Handshake, echo: Option<Duration>, now: Instant) -> bool {
+        if !self.sender.tuning.eifel {
+            return handshake.retries > 0;
+        }
+        let echoed = echo.map(|age| clock(now).wrapping_sub((age.as_nanos() / 1_000_000) as u32));
+        let answers_first = echoed.is_some() && echoed == handshake.first_sent_at.map(clock);
+        matches!(self.state, State::SynSent(_)) && handshake.retries > 1 && !answers_first
     }
 
     const fn offered_mss(&self) -> u32 {
@@ -187,7 +201,8 @@ impl TcpEndpoint {
             self.counters.timeout_retransmissions += 1;
         }
         let deadline = handshake.deadline.or(Some(now.saturating_add(self.sender.timeout.rto())));
-        let sent = Handshake { due: false, sent_at: Some(now), deadline, ..handshake };
+        let first_sent_at = handshake.first_sent_at.or(Some(now));
+        let sent = Handshake { due: false, first_sent_at, sent_at: Some(now), deadline, ..handshake };
         self.state = match peer {
             None => State::SynSent(sent),
             Some(peer) => State::SynReceived(sent, peer),

@@ -47,6 +47,35 @@ fn a_lost_syn_ack_is_asked_for_again() {
     assert!(pair.client.is_closed() && pair.server.is_closed());
 }
 
+/// First window of `sender` in segments, if the first `losses` of its SYNs or SYN-ACKs get `fate`.
+fn first_window(sender: Side, fate: Fate, losses: u32) -> u64 {
+    let mut config = TcpConfig { timestamps: true, ..plain() };
+    config.tuning.eifel = true;
+    let mut pair = Pair::of(&config, 50);
+    let mut left = losses;
+    pair.rule = Box::new(move |side, _, segment| {
+        if side != sender || !segment.flags.syn() || left == 0 {
+            return Fate::Arrives;
+        }
+        left -= 1;
+        fate
+    });
+    while !pair.events.iter().any(|&(_, side, event)| (side, event) == (sender, TcpEvent::Connected)) {
+        pair.run_for(1);
+    }
+    let end = if sender == Side::Client { &pair.client } else { &pair.server };
+    end.observe().cwnd.bytes() / (1000 - 12)
+}
+
+/// Linux: a packet of a host that is late is not lost (`tcp_init_transfer`, `tcp_try_undo_spurious_syn`).
+#[test]
+fn with_eifel_only_a_client_that_lost_two_syns_starts_with_one_segment() {
+    assert_eq!(first_window(Side::Client, Fate::Lost, 1), 10);
+    assert_eq!(first_window(Side::Client, Fate::Lost, 2), 1);
+    assert_eq!(first_window(Side::Client, Fate::Late(4_000), 3), 10);
+    assert_eq!(first_window(Side::Server, Fate::Lost, 2), 10);
+}
+
 #[test]
 fn nobody_answers() {
     // Six retransmissions with doubling intervals (Linux `tcp_syn_retries`), and before them four 1 s apart

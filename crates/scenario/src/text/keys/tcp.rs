@@ -133,7 +133,7 @@ pub struct Tcp {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "true"))]
     pub frto: Option<bool>,
-    /// Eifel detection (RFC 3522): finds spurious retransmissions by timestamps.
+    /// Eifel detection (RFC 3522): finds spurious retransmissions by timestamps, those of a SYN too.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "true"))]
     pub eifel: Option<bool>,
