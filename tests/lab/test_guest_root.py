@@ -16,7 +16,7 @@ import pytest
 from gamelane.errors import LabError, UsageError
 from gamelane.guest import choice, cloud, cpio, kvm, modules, qemu, root, uml
 from gamelane.guest.config import Config
-from tests.needs import needs
+from tests.needs import lacking, needs
 
 
 def archived(*names: str) -> bytes:
@@ -81,7 +81,7 @@ def test_python_runs_in_the_root_alone(tmp_path: Path) -> None:
         root.add_to(archive, [])
         archive.end()
     if shutil.which("cpio") is None:
-        pytest.skip("cpio is missing")
+        lacking("cpio is missing")
     place = tmp_path / "root"
     place.mkdir()
     with (tmp_path / "root.cpio").open("rb") as data:
@@ -98,7 +98,7 @@ def test_python_runs_in_the_root_alone(tmp_path: Path) -> None:
         f"{sys.executable} --version",
     ]
     if subprocess.run(words, capture_output=True, check=False, timeout=60).returncode != 0:
-        pytest.skip("this user cannot change the root")
+        lacking("this user cannot change the root")
     done = subprocess.run(
         ["unshare", "--user", "--map-root-user", "chroot", str(place), *program],
         capture_output=True,

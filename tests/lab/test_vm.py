@@ -73,7 +73,7 @@ def test_it_agrees_with_the_simulator(tmp_path: Path) -> None:
 
 PLAYERS = """
 name = "players"
-duration = "20s"
+duration = "60s"
 [link]
 down = "10mbit"
 up = "10mbit"
@@ -84,7 +84,7 @@ nagle = false
 name = "players"
 app = "mmo"
 model = "anarchy-online"
-connections = 30
+connections = 60
 loss = "5%"
 """
 
