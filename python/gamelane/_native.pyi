@@ -27,6 +27,7 @@ __all__ = [
     "find_rate",
     "generate",
     "keeps_whole_flows",
+    "message_schedule",
     "models",
     "played",
     "quantity_units",
