@@ -208,9 +208,8 @@ impl Host {
         self.source.handle_event(&AppEvent::Datagram { payload }, now);
     }
 
-    /// Takes a segment of `connection` that arrived at `side`. A server opens an endpoint for each new connection, and a reset
-    /// ends it. A client answers segments of a connection that it aborted with resets, as hosts do whose application closed
-    /// it.
+    /// Takes a segment of `connection` that arrived at `side`. A SYN opens a new endpoint at a server. A reset ends an
+    /// endpoint. A client answers segments of the connection that it left with resets (RFC 9293 section 3.10.7.1).
     pub(crate) fn handle_segment(
         &mut self,
         side: Side,

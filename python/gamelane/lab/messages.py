@@ -1,4 +1,4 @@
-"""Games over TCP: a connection for each player. Both ends write what the simulator's generators write, when they do.
+"""Games over TCP: a connection for each player. Sizes and times of all writes are those of the simulator.
 
 One thread runs both ends of all connections. A socket stays in the network namespace in which it was opened.
 """

@@ -67,7 +67,7 @@ fn first_window(sender: Side, fate: Fate, losses: u32) -> u64 {
     end.observe().cwnd.bytes() / (1000 - 12)
 }
 
-/// Linux: a packet of a host that is late is not lost (`tcp_init_transfer`, `tcp_try_undo_spurious_syn`).
+/// As in Linux (`tcp_init_transfer`, `tcp_try_undo_spurious_syn`): a SYN that is late was not lost.
 #[test]
 fn with_eifel_only_a_client_that_lost_two_syns_starts_with_one_segment() {
     assert_eq!(first_window(Side::Client, Fate::Lost, 1), 10);
