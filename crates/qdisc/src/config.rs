@@ -1,6 +1,7 @@
 //! Configuration of a plain queue: FIFO, CoDel, PIE, FQ-CoDel or FQ-PIE. Parameters that a scenario does not give come
 //! from one of four sets: the RFCs, Linux 6.1, FreeBSD's dummynet, ns-3.37. The values are in [`crate::parameters`].
 
+use gamelane_core::headers::ETHERNET_HEADER;
 use gamelane_core::{ByteCount, Duration};
 
 /// Limit of a queue, in packets or in bytes.
@@ -64,6 +65,9 @@ pub struct QueueConfig {
     pub quantum: Option<ByteCount>,
     /// Number of FQ flow queues.
     pub flows: Option<u32>,
+    /// Bytes that the set `linux` counts for each packet beside its IP bytes. They are the Ethernet header, or what the
+    /// size table of a shaper has in its place (`qdisc_calculate_pkt_len`).
+    pub header: u32,
 }
 
 impl QueueConfig {
@@ -80,6 +84,7 @@ impl QueueConfig {
             ecn: None,
             quantum: None,
             flows: None,
+            header: ETHERNET_HEADER,
         }
     }
 }

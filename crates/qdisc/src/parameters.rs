@@ -154,6 +154,7 @@ impl QueueConfig {
             update: self.update.unwrap_or(base.update),
             max_burst: self.max_burst.unwrap_or(base.max_burst),
             ecn: self.ecn.unwrap_or(default_ecn(self.kind, self.parameters)),
+            guard_header: self.header_or(base.guard_header),
             ..base
         }
     }
@@ -165,7 +166,12 @@ impl QueueConfig {
             flows: self.flows.unwrap_or(base.flows),
             limit: self.resolved_limit(),
             quantum: self.quantum.map_or(base.quantum, |quantum| quantum.bytes() as u32),
+            charged_header: self.header_or(base.charged_header),
             ..base
         }
+    }
+
+    fn header_or(&self, base: u32) -> u32 {
+        if self.parameters == ParameterSet::Linux { self.header } else { base }
     }
 }

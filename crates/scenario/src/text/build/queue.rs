@@ -1,6 +1,7 @@
 //! A queue of `[gateway]` to its configuration.
 
-use gamelane_core::{Bitrate, Catalogued, Direction, Overhead};
+use gamelane_core::headers::ETHERNET_HEADER;
+use gamelane_core::{Bitrate, Catalogued, Direction, IpLen, Overhead};
 use gamelane_qdisc::cake::{self, CakeConfig, config, diffserv};
 use gamelane_qdisc::dualpi2::config::{L4sMarking, Scheduler};
 use gamelane_qdisc::{
@@ -23,6 +24,15 @@ pub(super) struct Below {
     pub(super) rate: Option<Bitrate>,
     /// Bytes it counts in addition to an IP packet.
     pub(super) overhead: Overhead,
+}
+
+impl Below {
+    /// Bytes that Linux counts for each packet beside its IP bytes. A shaper's size table counts `overhead`, here that
+    /// of a full packet. Without a shaper, it is the Ethernet header.
+    fn counted_header(&self) -> u32 {
+        const FULL: IpLen = IpLen(1500);
+        self.rate.map_or(ETHERNET_HEADER, |_| self.overhead.wire_len(FULL).0 - FULL.0)
+    }
 }
 
 /// A queue whose packets have classes.
@@ -54,11 +64,11 @@ pub(super) fn classless(
             check_keys(queue, place)?;
             dualpi2(queue, place).map(DisciplineConfig::DualPi2)
         }
-        _ => leaf(queue, place).map(DisciplineConfig::Leaf),
+        _ => leaf(queue, below, place).map(DisciplineConfig::Leaf),
     }
 }
 
-fn leaf(queue: &Queue, place: &Place<'_>) -> Result<QueueConfig, ScenarioError> {
+fn leaf(queue: &Queue, below: &Below, place: &Place<'_>) -> Result<QueueConfig, ScenarioError> {
     let Some(kind) = queue.queue.0.descriptor().facts.plain else {
         let fault = Fault::new(format!("`{}` needs classes, and packets have none here", queue.queue));
         let others = Discipline::ALL.iter().map(|one| one.descriptor());
@@ -84,6 +94,7 @@ fn leaf(queue: &Queue, place: &Place<'_>) -> Result<QueueConfig, ScenarioError> 
         ecn: queue.ecn,
         quantum: queue.quantum.map(|quantum| quantum.0),
         flows: queue.flows,
+        header: below.counted_header(),
         ..QueueConfig::new(kind, parameters(queue.parameters))
     })
 }
