@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,11 +25,23 @@ class Case:
     keys: Mapping[str, str]
     seeds: Mapping[str, int]
     """Number of runs by engine."""
+    spread_s: float = 0.0
+    """Each flow starts up to this much later than the scenario says."""
 
     @property
     def name(self) -> str:
         """Block and words: `households pie 12/1 mix 40 cubic`."""
         return " ".join((self.block, *self.words.values()))
+
+    def keys_of(self, seed: int) -> dict[str, str]:
+        """Return the keys of the scenario with the starts that `seed` draws. They are the same on every engine."""
+        drawn = random.Random(seed)  # noqa: S311 - not for secrets
+        later = {
+            f"flow.{flow['name']}.start": f"{_ms(flow['start']) + drawn.uniform(0, 1e3 * self.spread_s):.0f}ms"
+            for flow in tomllib.loads(self.scenario.read_text(encoding="utf-8"))["flow"]
+            if "start" in flow
+        }
+        return {**self.keys, **later}
 
 
 def cases(words: Sequence[str], path: Path = HERE / "matrix.toml") -> list[Case]:
@@ -54,5 +67,9 @@ def _cases(read: Mapping[str, Any], block: Mapping[str, Any]) -> list[Case]:
         runs = read["runs"]
         kernel = block.get("runs") or runs["kernel"][chosen["load"]]
         seeds = {"sim": runs["sim"], "kernel": kernel}
-        found.append(Case(block["name"], HERE / block["file"], chosen, keys, seeds))
+        found.append(Case(block["name"], HERE / block["file"], chosen, keys, seeds, runs["spread_s"]))
     return found
+
+
+def _ms(duration: str) -> float:
+    return 1e3 * float(duration.removesuffix("s"))

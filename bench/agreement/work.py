@@ -36,16 +36,18 @@ def side(case: Case, engine: str, place: Path) -> list[dict[str, float]]:
     from gamelane.commands.engines import KERNEL, real  # noqa: PLC0415
     from gamelane.experiment import Hooks  # noqa: PLC0415
 
-    chosen = experiment.load(case.scenario).with_(case.keys)
-    marks = f"{chosen.scenario.to_toml()}\n{_code(engine)}"
+    loaded = experiment.load(case.scenario)
+    marks = f"{loaded.with_(case.keys).scenario.to_toml()}\n{case.spread_s}\n{_code(engine)}"
     file = place / engine / f"{hashlib.sha256(marks.encode()).hexdigest()[:24]}.json"
     kept: dict[str, dict[str, float]] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     seeds = range(1, case.seeds[engine] + 1)
     missing = [seed for seed in seeds if str(seed) not in kept]
-    if missing:
+    for seed in missing:
+        chosen = loaded.with_(case.keys_of(seed))
         hosts = real(KERNEL, chosen, None, vm=True, threads=1) if engine == KERNEL else None
-        results = chosen.run(seeds=missing, threads=1, hooks=Hooks(engine=hosts, keep="summary"))
-        kept |= {str(of.seed): figures.of_run(of.summary) for of in results.variants[0].runs}
+        results = chosen.run(seeds=[seed], threads=1, hooks=Hooks(engine=hosts, keep="summary"))
+        kept[str(seed)] = figures.of_run(results.variants[0].runs[0].summary)
+    if missing:
         file.parent.mkdir(parents=True, exist_ok=True)
         partial = file.with_suffix(f".{os.getpid()}")
         partial.write_text(json.dumps(kept), encoding="utf-8")
@@ -58,13 +60,13 @@ def _code(engine: str) -> str:
     import gamelane  # noqa: PLC0415
     from gamelane import _native  # noqa: PLC0415
     from gamelane.commands.engines import SIM  # noqa: PLC0415
-    from gamelane.guest.uml import UserModeLinux  # noqa: PLC0415
+    from gamelane.guest.choice import choose  # noqa: PLC0415
 
     if engine == SIM:
         return _mark(Path(_native.__file__))
     package = Path(gamelane.__file__).parent
     files = sorted(file for part in ("lab", "guest") for file in (package / part).rglob("*.py"))
-    return " ".join(_mark(file) for file in (*files, UserModeLinux.find().path))
+    return " ".join((choose().label, *map(_mark, files)))
 
 
 def _mark(file: Path) -> str:

@@ -22,6 +22,14 @@ def test_every_case_has_its_own_name_and_is_a_scenario() -> None:
         assert len(found) == flows.get(case.words.get("load", ""), 1)
 
 
+def test_starts_follow_the_seed_alone() -> None:
+    mix, pie = cases(["fifo-100,pie", "12/1", "40", "mix", "households"])
+    assert mix.keys_of(1)["flow.web.start"] == pie.keys_of(1)["flow.web.start"] != mix.keys_of(2)["flow.web.start"]
+    for seed in range(20):
+        starts = experiment.load(mix.scenario).with_(mix.keys_of(seed)).scenario.flows()
+        assert 6.0 <= next(flow["start_s"] for flow in starts if flow["name"] == "web") <= 7.0
+
+
 def test_words_choose_cases() -> None:
     chosen = cases(["pie,codel", "mix", "12/1", "households"])
     assert {case.words["queue"] for case in chosen} == {"pie", "codel"}
