@@ -56,11 +56,12 @@ def test_the_link_sends_each_packet_and_the_path_delays_it() -> None:
         "tc qdisc replace dev out root stab linklayer ethernet overhead -14 "
         "netem limit 100000 delay 3000.000us loss random 1% rate 1000000bit"
     ]
+    copied = "action pedit munge offset 56 u8 preserve pipe action mirred egress mirror"
     assert words.path(planned().paths[0]) == [
         "tc qdisc add dev far ingress",
-        "tc filter add dev far ingress matchall action mirred egress mirror dev near",
+        f"tc filter add dev far ingress matchall {copied} dev near",
         "tc qdisc add dev near ingress",
-        "tc filter add dev near ingress matchall action mirred egress mirror dev far",
+        f"tc filter add dev near ingress matchall {copied} dev far",
         "tc qdisc replace dev far root netem limit 100000 delay 20000.000us",
         "tc qdisc replace dev near root netem limit 100000 delay 20000.000us",
     ]

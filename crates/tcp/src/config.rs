@@ -269,6 +269,8 @@ pub enum Piggyback {
     /// The next segment, if the first is smaller than half an MSS (Linux 2.6 `tcp_retrans_collapse`; griwodz2006 figure
     /// 6).
     Next,
+    /// All following segments that fit (Linux 6.12 `tcp_retrans_try_collapse`).
+    Sent,
     /// All following segments that fit, then unsent writes.
     AllThatFit,
 }

@@ -1,7 +1,7 @@
 //! TCP stacks: whole rows of mechanisms, as hosts have them.
 
 use crate::config::{
-    CongestionKind, DelayedAck, Nagle, ReceiveWindow, RecoveryKind, Reduction, SlowStart, TcpConfig,
+    CongestionKind, DelayedAck, Nagle, Piggyback, ReceiveWindow, RecoveryKind, Reduction, SlowStart, TcpConfig,
     TcpTuning, TimerKind, WindowCounts, WindowValidation,
 };
 use crate::facts::{TcpDescriptor, TcpFacts};
@@ -62,6 +62,7 @@ impl crate::catalogue::Stack {
                     forward_rto: true,
                     eifel: true,
                     linear_syns: 4,
+                    piggyback: Piggyback::Sent,
                     window_counts: WindowCounts::Segments,
                     slow_start: SlowStart::Linux,
                     hystart: true,

@@ -25,7 +25,8 @@ NAME = "linux.qemu"
 FOLDER, LATE = "/modules", "/modules/late"
 """Where a guest finds its modules, and those that it loads when its case is over."""
 MODULES = (
-    *("veth", "bridge", "tun", "ifb", "inet_diag", "tcp_diag", "cls_u32", "cls_matchall", "act_mirred", "sch_ingress"),
+    *("veth", "bridge", "tun", "ifb", "inet_diag", "tcp_diag"),
+    *("cls_u32", "cls_matchall", "act_mirred", "act_pedit", "sch_ingress"),
     *("sch_htb", "sch_netem", "sch_prio", "sch_pie", "sch_codel", "sch_fq_codel", "sch_fq_pie", "sch_cake"),
     *("sch_dualpi2", "tcp_bic", "tcp_westwood", "tcp_vegas"),
 )

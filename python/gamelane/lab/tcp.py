@@ -72,6 +72,7 @@ def tcp_of(keys: Mapping[str, Any], *, mtu: int, refuse: Refuse, loaded: Sequenc
         "tcp_dsack": _switch(keys.get("dsack", True)),
         "tcp_frto": "2" if keys.get("frto", True) else "0",
         "tcp_slow_start_after_idle": _switch(keys.get("restart_after_idle", True)),
+        "tcp_retrans_collapse": _switch(keys.get("piggyback", "sent") == "sent"),
         "tcp_thin_linear_timeouts": _switch(keys.get("linear_timeouts", False)),
     }
     return Tcp(tuple(route), settings, window, bool(keys.get("nagle", True)))
@@ -138,7 +139,7 @@ FIXED: dict[str, tuple[Any, ...]] = {
     "thin_dupack": (False,),
     "early_retransmit": (False,),
     "merge_writes": (False,),
-    "piggyback": ("off",),
+    "piggyback": ("sent", "off"),
     "rdb": (False,),
 }
 """Keys that Linux cannot set, and the values that match its behaviour."""

@@ -1,6 +1,6 @@
 //! Piggybacking: the retransmission of a small segment carries its small neighbours too (griwodz2006 figure 6).
 //! Repeating unacknowledged data costs only its bytes, and can save it a timeout of its own. Linux 2.6 adds one
-//! segment; [`Piggyback::AllThatFit`] also adds data that was never sent. A FIN is never moved.
+//! segment, later versions all that fit. [`Piggyback::AllThatFit`] also adds data that was never sent. A FIN is never moved.
 
 use super::Sender;
 use crate::config::Piggyback;
@@ -14,7 +14,7 @@ impl Sender {
             Piggyback::Off => 0,
             // Linux: `skb->len < (cur_mss >> 1)`.
             Piggyback::Next => usize::from(payload < self.mss / 2),
-            Piggyback::AllThatFit => usize::MAX,
+            Piggyback::Sent | Piggyback::AllThatFit => usize::MAX,
         };
         let count = self.board.joinable(index, self.mss, limit);
         self.board.join(index, count);

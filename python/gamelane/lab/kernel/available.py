@@ -6,15 +6,14 @@ import subprocess
 from functools import cache
 
 from gamelane.catalogue import QUEUES
+from gamelane.lab.kernel.words import COPY
 
 ALWAYS = ("pfifo", "bfifo")
 """Disciplines that every kernel with traffic control has."""
 NEEDED = ("htb", "netem")
 """Disciplines that every run needs."""
 TRIED = (*NEEDED, *dict.fromkeys(queue.tc.name for queue in QUEUES.values() if queue.tc.name not in NEEDED))
-MIRROR = (
-    "tc qdisc add dev tried ingress && tc filter add dev tried ingress matchall action mirred egress mirror dev other"
-)
+MIRROR = f"tc qdisc add dev tried ingress && tc filter add dev tried ingress matchall {COPY} dev other"
 TIMEOUT_S = 10
 
 
@@ -51,7 +50,7 @@ def lacking() -> str | None:
     """Return why this kernel cannot run `--engine kernel`; None if it can."""
     absent = [f"sch_{name}" for name in NEEDED if name not in here()]
     if not _mirrors():
-        absent.append("cls_matchall with act_mirred")
+        absent.append("cls_matchall with act_mirred and act_pedit")
     if not absent:
         return None
     return f"this kernel has no {' and no '.join(absent)}\n  hint:    add --vm: then it runs in a guest"

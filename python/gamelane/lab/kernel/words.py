@@ -24,24 +24,28 @@ DEVICES = {"up": "wan", "down": "lan"}
 """The interface of a gateway or modem that sends in each direction."""
 FASTER = 1.02
 """Rate of the link behind the gateway's queue, if timers may be late. The backlog of a late packet can then drain."""
+DATA = 56
+"""Offset of a byte behind the headers of a packet, in steps of 4."""
 ENDLESS = 100_000
 """Packets that netem may hold: more than any delay needs."""
 IN_ORDER = "1000gbit"
 """Rate of a path with jitter. netem keeps packets in order only if it has a rate."""
+COPY = f"action pedit munge offset {DATA} u8 preserve pipe action mirred egress mirror"
+"""Sends copies. `pedit` changes nothing, but it makes the bytes of the packet its own (`skb_ensure_writable`)."""
 
 
 def path(way: Way) -> list[str]:
     """Return the lines of a path between `near` and `far`: half the round trip each way, loss and jitter.
 
-    Packets cross the path as copies. Linux never sends a segment again while its own packet is still in a queue of
-    the same kernel (`skb_still_in_host_queue`), and netem is such a queue. The originals end here, since this host has
-    no address.
+    Packets cross the path as copies (`COPY`). Linux never sends a segment again while its own packet is still in a queue
+    of the same kernel (`skb_still_in_host_queue`), and netem is such a queue. A retransmission takes no segment along
+    whose bytes a packet still holds (`tcp_can_collapse`). The originals end here, since this host has no address.
     """
     found = []
     for device, other in (("far", "near"), ("near", "far")):
         found += [
             f"tc qdisc add dev {device} ingress",
-            f"tc filter add dev {device} ingress matchall action mirred egress mirror dev {other}",
+            f"tc filter add dev {device} ingress matchall {COPY} dev {other}",
         ]
     for device, loss, jitter in zip(("far", "near"), each_way(way.loss, "0%"), each_way(way.jitter, "0s"), strict=True):
         order = f"rate {IN_ORDER}" if _s(jitter) else ""

@@ -162,6 +162,7 @@ fn tuning(base: TcpTuning, tcp: &Tcp) -> TcpTuning {
         piggyback: tcp.piggyback.map_or(base.piggyback, |what| match what {
             tcp::Piggyback::Off => Piggyback::Off,
             tcp::Piggyback::Next => Piggyback::Next,
+            tcp::Piggyback::Sent => Piggyback::Sent,
             tcp::Piggyback::All => Piggyback::AllThatFit,
         }),
         window_counts: tcp.window_counts.map_or(base.window_counts, |what| match what {

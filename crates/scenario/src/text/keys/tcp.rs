@@ -147,7 +147,7 @@ pub struct Tcp {
     pub merge_writes: Option<bool>,
     /// Small segments that a retransmission carries along.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "off"))]
+    #[schemars(extend("x-default" = "sent"))]
     pub piggyback: Option<Piggyback>,
     /// Redundant data bundling, on thin streams: new segments repeat unacknowledged data.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -275,7 +275,9 @@ words! {
         Off = "off",
         /// The next segment, as in Linux 2.6 (griwodz2006 Fig. 6).
         Next = "next",
-        /// All following segments that fit.
+        /// All following segments that fit, as in Linux 6.12.
+        Sent = "sent",
+        /// All following segments that fit, then unsent writes.
         All = "all",
     }
 }
