@@ -138,6 +138,12 @@ impl Sender {
         }
     }
 
+    /// Takes the round trip of the handshake.
+    pub(crate) fn on_first_round_trip(&mut self, rtt: Duration) {
+        self.timeout.on_sample(rtt, 1, 1);
+        self.board.note_round_trip(rtt);
+    }
+
     /// Starts sending after the handshake. `window` is the first window offered by the peer, in bytes.
     pub(crate) fn establish(&mut self, recovery: Recovery, congestion: Congestion, mss: u64, window: u64) {
         if self.tuning.window_counts == WindowCounts::Segments {

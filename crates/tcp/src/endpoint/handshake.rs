@@ -142,7 +142,7 @@ impl TcpEndpoint {
     ) {
         let once = handshake.sent_at.filter(|_| handshake.retries == 0);
         match once.map(|at| now.saturating_since(at)).or(echo) {
-            Some(rtt) => self.sender.timeout.on_sample(rtt, 1, 1),
+            Some(rtt) => self.sender.on_first_round_trip(rtt),
             None => self.sender.timeout.fall_back(),
         }
         let mss = ByteCount(u64::from(self.segment_size(peer)));

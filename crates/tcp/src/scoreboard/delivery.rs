@@ -71,7 +71,7 @@ impl Delivery {
                 return;
             }
         } else {
-            self.shortest_rtt = Some(self.shortest_rtt.map_or(rtt, |shortest| shortest.min(rtt)));
+            self.note_round_trip(rtt);
             self.reordered |= sent.end < self.forward;
         }
         self.forward = self.forward.max(sent.end);
@@ -79,6 +79,10 @@ impl Delivery {
         if (sent.sent_at, sent.end) > self.newest {
             self.newest = (sent.sent_at, sent.end);
         }
+    }
+
+    fn note_round_trip(&mut self, rtt: Duration) {
+        self.shortest_rtt = Some(self.shortest_rtt.map_or(rtt, |shortest| shortest.min(rtt)));
     }
 
     pub(super) fn forget_sacked(&mut self) {
@@ -107,6 +111,11 @@ impl Scoreboard {
     /// Send time of the oldest segment that the current ACK SACKs and that was sent once. Only recorded for RACK.
     pub const fn first_sacked(&self) -> Option<Instant> {
         self.delivery.first_sacked
+    }
+
+    /// Takes the round trip of a segment that is not on the board: a SYN (Linux `tcp_synack_rtt_meas`).
+    pub fn note_round_trip(&mut self, rtt: Duration) {
+        self.delivery.note_round_trip(rtt);
     }
 
     /// Shortest round trip so far of a segment that was sent once.

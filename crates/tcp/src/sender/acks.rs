@@ -8,7 +8,7 @@ use crate::congestion::{AckSample, CongestionControl};
 use crate::observe::TcpCounters;
 use crate::recovery::{LossRecovery, Phase, Recovery, Verdict};
 use crate::scoreboard::Acked;
-use crate::segment::Segment;
+use crate::segment::{SackBlock, Segment};
 use gamelane_core::{ByteCount, Duration, Instant};
 
 impl Sender {
@@ -37,13 +37,15 @@ impl Sender {
         self.update_window(segment, window);
         let (delivered, lost) = (self.board.delivered(), self.board.lost());
         self.board.begin_ack(now);
-        let acked = if segment.ack > una { self.board.acknowledge(segment.ack) } else { Acked::default() };
+        // SACKed segments first, as in Linux `tcp_ack`: RACK takes the round trip of the segment handled last.
         let sacked = match self.recovery {
             Recovery::Sack(_) | Recovery::Rack(_) if !segment.sack.is_empty() => {
-                self.board.sack(segment.sack_blocks())
+                let above = |block: SackBlock| SackBlock { start: block.start.max(segment.ack), ..block };
+                self.board.sack(segment.sack_blocks().map(above))
             }
             _ => ByteCount::ZERO,
         };
+        let acked = if segment.ack > una { self.board.acknowledge(segment.ack) } else { Acked::default() };
         if self.tuning.bundling.is_some() {
             self.detect_hidden_loss(&acked, counters, now);
         } else if self.tuning.duplicate_sack && !segment.sack.is_empty() {
