@@ -42,10 +42,10 @@ fn nor_does_a_fitted_game_whether_captured_or_added_up() {
 
 #[test]
 fn nor_does_any_link() {
-    assert_eq!(allocations_of("docsis", 60, &[]), 0);
+    assert_eq!(allocations_of("docsis", 120, &[]), 0);
     assert_eq!(allocations_of("lte", 60, &[]), 0);
-    // A short queue, so that the backup fills it and meets its worst loss before the third minute.
-    assert_eq!(allocations_of("wifi", 120, &[("gateway.station.limit", "100p")]), 0);
+    // A short queue, so that the backup fills it and meets its worst loss before the fourth minute.
+    assert_eq!(allocations_of("wifi", 180, &[("gateway.station.limit", "100p")]), 0);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! RACK-TLP (RFC 8985) between two endpoints, over a round trip of 100 ms.
 
 use crate::pair::{Fate, Pair, Side, losing, plain};
-use gamelane_core::ByteCount;
+use gamelane_core::{ByteCount, Duration};
 use gamelane_tcp::{DelayedAck, Nagle, Phase, RecoveryKind, TcpConfig};
 
 fn rack() -> TcpConfig {
@@ -45,6 +45,41 @@ fn two_segments_above_a_loss_and_a_quarter_of_a_round_trip_are_enough() {
     pair.run_for(1_000);
     assert_eq!(pair.delivered[Side::Server as usize], 400);
     assert_eq!((pair.client.counters().timeouts, pair.client.counters().fast_recoveries), (0, 1));
+}
+
+#[test]
+fn the_round_trip_of_the_segment_that_an_ack_handles_last_counts() {
+    // Linux `tcp_ack` takes SACKs first and the cumulative ACK after them. `tcp_rack_advance` keeps the last round trip.
+    let waits = DelayedAck::After(Duration::from_millis(200));
+    let mut pair = Pair::connected(&TcpConfig { delayed_ack: waits, quick_acks: 0, ..rack() }, 50);
+    pair.write(100);
+    pair.run_for(1_000);
+    pair.sent.clear();
+    fates(&mut pair, |number| if number == 2 { Fate::Lost } else { Fate::Arrives });
+    let start = pair.now.as_nanos() / 1_000_000;
+    for _ in 0..3 {
+        pair.write(100);
+        pair.run_for(20);
+    }
+    // One ACK, at 140 ms, tells of the first (sent at 0) and of the third (sent at 40): the lost one, sent at 20, waits
+    // for 20 + 140 + 100 / 4 and Linux's 2 ms. With the round trip of the third it would be 147.
+    pair.run_for(200);
+    assert_eq!(pair.sent[3], (start + 187, pair.sent[1].1), "{}", pair.log);
+}
+
+#[test]
+fn the_reordering_window_knows_the_round_trip_of_the_handshake() {
+    // Every round trip after the handshake is longer than its 100 ms.
+    let mut pair = Pair::connected(&rack(), 50);
+    fates(&mut pair, |number| if number == 1 { Fate::Lost } else { Fate::Late(60) });
+    let start = pair.now.as_nanos() / 1_000_000;
+    pair.sent.clear();
+    for _ in 0..3 {
+        pair.write(100);
+    }
+    pair.run_for(300);
+    // 160 ms for the SACKs to return, plus 100 / 4 and not 160 / 4, plus 2 ms.
+    assert_eq!(pair.sent[3], (start + 187, pair.sent[0].1), "{}", pair.log);
 }
 
 #[test]
