@@ -1,8 +1,8 @@
 //! TCP stacks: whole rows of mechanisms, as hosts have them.
 
 use crate::config::{
-    CongestionKind, DelayedAck, Nagle, Piggyback, ReceiveWindow, RecoveryKind, Reduction, SlowStart, TcpConfig,
-    TcpTuning, TimerKind, WindowCounts, WindowValidation,
+    CongestionKind, DelayedAck, Nagle, Piggyback, ReceiveWindow, RecoveryKind, Reduction, SlowStart,
+    TcpConfig, TcpTuning, TimerKind, WindowCounts, WindowValidation,
 };
 use crate::facts::{TcpDescriptor, TcpFacts};
 use gamelane_core::{ByteCount, Duration};

@@ -489,7 +489,12 @@ mod tests {
         let config = QueueConfig { header: 0, ..QueueConfig::new(QueueKind::Pie, ParameterSet::Linux) };
         let due = |bytes| {
             let parameters = config.resolved_pie(1500);
-            let mut law = Pie { burst: Duration::ZERO, delay: ms(20), probability: 1.0, ..Pie::new(parameters, Seed(1).stream("pie")) };
+            let mut law = Pie {
+                burst: Duration::ZERO,
+                delay: ms(20),
+                probability: 1.0,
+                ..Pie::new(parameters, Seed(1).stream("pie"))
+            };
             law.admit(&packet(Ecn::NotEct), Backlog { packets: 2, bytes }, NOW)
         };
         assert_eq!([due(3_027), due(3_028)], [Signal::Pass, Signal::Drop]);

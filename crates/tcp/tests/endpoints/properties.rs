@@ -32,7 +32,12 @@ pub fn timer() -> impl Strategy<Value = TimerKind> {
 
 /// All combinations of the switches.
 pub fn tuning() -> impl Strategy<Value = TcpTuning> {
-    let piggyback = prop_oneof![Just(Piggyback::Off), Just(Piggyback::Next), Just(Piggyback::Sent), Just(Piggyback::AllThatFit)];
+    let piggyback = prop_oneof![
+        Just(Piggyback::Off),
+        Just(Piggyback::Next),
+        Just(Piggyback::Sent),
+        Just(Piggyback::AllThatFit)
+    ];
     let bundling = proptest::option::of((0u8..4, 1u64..100)).prop_map(|rules| {
         rules
             .map(|(segments, millis)| Bundling { segments, shortest_interval: Duration::from_millis(millis) })
