@@ -35,7 +35,7 @@ class Case:
 
     def keys_of(self, seed: int) -> dict[str, str]:
         """Return the keys of the scenario with the starts that `seed` draws. They are the same on every engine."""
-        drawn = random.Random(seed)  # noqa: S311 - not for secrets
+        drawn = random.Random(seed)
         later = {
             f"flow.{flow['name']}.start": f"{_ms(flow['start']) + drawn.uniform(0, 1e3 * self.spread_s):.0f}ms"
             for flow in tomllib.loads(self.scenario.read_text(encoding="utf-8"))["flow"]

@@ -37,9 +37,9 @@ COPY = f"action pedit munge offset {DATA} u8 preserve pipe action mirred egress 
 def path(way: Way) -> list[str]:
     """Return the lines of a path between `near` and `far`: half the round trip each way, loss and jitter.
 
-    Packets cross the path as copies (`COPY`). Linux never sends a segment again while its own packet is still in a queue
-    of the same kernel (`skb_still_in_host_queue`), and netem is such a queue. A retransmission takes no segment along
-    whose bytes a packet still holds (`tcp_can_collapse`). The originals end here, since this host has no address.
+    Packets cross the path as copies (`COPY`). Linux never sends a segment again while its own packet is still in a
+    queue of the same kernel (`skb_still_in_host_queue`), and netem is such a queue. A retransmission takes no segment
+    along whose bytes a packet still holds (`tcp_can_collapse`). The originals end here: this host has no address.
     """
     found = []
     for device, other in (("far", "near"), ("near", "far")):
