@@ -200,8 +200,8 @@ fn every_retransmission_and_its_cause_is_what_the_sender_knows() {
     let newreno = TcpConfig { recovery: RecoveryKind::NewReno, ..sack.clone() };
     // With one packet in flight, probe and timer are due at the same time. If the sender's other behaviour does not
     // decide, the case is in `undecided`. In the two runs of SACK with one mistaken cause, the third sign of loss came in
-    // the same nanosecond as the expiry. RACK finds losses during the repair after a timeout, too. It also waits longer if the
-    // packet that was acknowledged last had been sent long before the lost one. So one retransmission in about 150 is taken
+    // the same nanosecond as the expiry. RACK finds losses during the repair after a timeout, too. It also waits
+    // longer if the last acknowledged packet was sent long before the lost one. One retransmission in about 150 is then taken
     // for the other kind, or stays unexplained.
     for (name, config, every_ms, bytes, undecided, mistaken) in [
         ("thin, RACK", rack(Nagle::Off), 120, 60, [0; 3], [0; 3]),
