@@ -34,13 +34,15 @@ class Handler(BaseHTTPRequestHandler):
         """Print nothing."""
 
     def send_bytes(self, count: int) -> None:
-        """Answer with `count` bytes."""
+        """Answer with `count` bytes. `TCP_CORK` keeps the headers for the first segment of the data."""
+        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, True)
         self.send_response(200)
         self.send_header("Content-Length", str(count))
         self.end_headers()
         while count > 0:
             self.wfile.write(PIECE[:count])
             count -= len(PIECE)
+        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, False)
 
 
 class Server(ThreadingHTTPServer):

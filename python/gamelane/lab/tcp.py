@@ -51,7 +51,7 @@ def tcp_of(keys: Mapping[str, Any], *, mtu: int, refuse: Refuse, loaded: Sequenc
         refuse(
             "congestion", asked, "this kernel does not have this congestion control",
             ", ".join(f'"{name}"' for name in congestion_controls(loaded)),
-            f"try `modprobe tcp_{congestion}`, or simulate it",
+            f"try `modprobe tcp_{congestion}`, or run it with `--vm`",
         )  # fmt: skip
     size = keys.get("receive_window", AUTOMATIC)
     if size == "freebsd":
