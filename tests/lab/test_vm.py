@@ -71,6 +71,21 @@ def test_it_agrees_with_the_simulator(tmp_path: Path) -> None:
             assert real == pytest.approx(model, rel=0.1, abs=3), (queue, figure)
 
 
+def test_bbr_runs_in_a_guest_and_is_refused_by_the_simulator(tmp_path: Path) -> None:
+    command = Command(
+        tmp_path, LONGER.replace('duration = "6s"', 'duration = "12s"').replace(', receive_window = "64KiB"', "")
+    )
+    compared = ("--compare", "flow.upload.tcp.congestion=cubic,bbr", "--json")
+    found = flows(command.run("--vm", *compared, engine="kernel")[0])
+    # CUBIC fills the queue of a second; BBR keeps two bandwidth-delay products in flight.
+    assert found["cubic"]["quake3"]["rtt_ms"]["p50"] > 3 * found["bbr"]["quake3"]["rtt_ms"]["p50"]
+    with command.start(*compared, engine="sim") as process:
+        _, complaint = process.communicate(timeout=240)
+    assert process.returncode == 2
+    assert "the simulator does not have this congestion control" in complaint
+    assert "--engine kernel --vm" in complaint
+
+
 PLAYERS = """
 name = "players"
 duration = "60s"

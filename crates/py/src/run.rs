@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::arrow;
-use crate::error::Cancelled;
+use crate::error::{Cancelled, refused};
 use crate::scenario::Scenario;
 
 /// Simulated time between checks of the cancel flag: some milliseconds of real time on a busy link.
@@ -170,6 +170,7 @@ pub(crate) fn run(
     packets: bool,
     cancel: Option<PyRef<'_, Cancel>>,
 ) -> PyResult<Run> {
+    scenario.text.check_simulated().map_err(|refusal| refused(py, &refusal))?;
     let model = scenario.model.clone();
     let cancel = cancel.map_or_else(Cancel::default, |cancel| cancel.clone());
     py.detach(|| simulate(model, seed, samples, packets, &cancel))

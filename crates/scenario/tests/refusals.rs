@@ -470,6 +470,26 @@ fn files() {
 }
 
 #[test]
+fn what_only_a_real_kernel_runs() {
+    let own = "congestion = \"newreno\"";
+    assert_page(messages_of(
+        Path::new(""),
+        &[
+            Case::edit("BBR in a flow", own, "congestion = \"bbr\""),
+            Case::flow(
+                "BBR for all flows",
+                "app = \"bulk\"\ndirection = \"down\"\n[tcp]\ncongestion = \"bbr\"",
+            ),
+            Case::set("BBR on the command line", "flow.upload.tcp.congestion", "bbr"),
+        ],
+        |scenario| scenario.to_model().map(drop).and_then(|()| scenario.check_simulated()),
+    ));
+    let bbr = ("flow.upload.tcp.congestion".to_owned(), "bbr".to_owned());
+    let off = [bbr, ("flow.upload.enabled".to_owned(), "false".to_owned())];
+    Scenario::parse(HOUSEHOLD, "household.toml", &off).unwrap().check_simulated().unwrap();
+}
+
+#[test]
 fn texts_that_are_not_toml() {
     assert_page(messages(&[
         Case::text("empty", ""),
@@ -524,10 +544,18 @@ fn messages(cases: &[Case]) -> String {
 }
 
 fn messages_in(folder: &Path, cases: &[Case]) -> String {
+    messages_of(folder, cases, |scenario| scenario.to_model().map(drop))
+}
+
+fn messages_of(
+    folder: &Path,
+    cases: &[Case],
+    check: impl Fn(&Scenario) -> Result<(), ScenarioError>,
+) -> String {
     let file = folder.join("household.toml");
     let refusal = |case: &Case| -> ScenarioError {
         Scenario::parse(&case.text, file.to_str().unwrap(), &case.set)
-            .and_then(|scenario| scenario.to_model())
+            .and_then(|scenario| check(&scenario))
             .err()
             .unwrap_or_else(|| panic!("{} was accepted", case.title))
     };

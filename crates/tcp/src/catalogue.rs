@@ -4,16 +4,43 @@
 use gamelane_core::catalogue;
 
 use crate::config::{CongestionKind, RecoveryKind};
-use crate::facts::TcpFacts;
+use crate::facts::{TcpDescriptor, TcpFacts};
 use crate::{congestion, recovery, stack, timer};
 
 catalogue! {
-    impl CongestionKind as "Congestion", "congestion control", TcpFacts {
+    /// Congestion control of a scenario: a [`CongestionKind`], or one that only a real kernel runs.
+    Control as "Congestion", "congestion control", TcpFacts {
         NewReno: congestion::NEWRENO,
         Cubic: congestion::CUBIC,
         Bic: congestion::BIC,
         Vegas: congestion::VEGAS,
         Westwood: congestion::WESTWOOD,
+        Bbr: BBR,
+    }
+}
+
+/// BBR in the catalogue.
+pub const BBR: TcpDescriptor = TcpDescriptor {
+    word: "bbr",
+    label: "BBR",
+    about: "BBR, version 1: keeps about as much in flight as the measured bandwidth times the smallest round trip. Only the \
+            lab and the kernel engine have it, not the simulator.",
+    keys: &[],
+    page: "tcp",
+    facts: TcpFacts { linux: Some(&[("tcp_congestion_control", "bbr")]) },
+};
+
+impl Control {
+    /// What the simulator runs; `None` if it does not have it.
+    pub const fn simulated(self) -> Option<CongestionKind> {
+        match self {
+            Self::NewReno => Some(CongestionKind::NewReno),
+            Self::Cubic => Some(CongestionKind::Cubic),
+            Self::Bic => Some(CongestionKind::Bic),
+            Self::Vegas => Some(CongestionKind::Vegas),
+            Self::Westwood => Some(CongestionKind::Westwood),
+            Self::Bbr => None,
+        }
     }
 }
 

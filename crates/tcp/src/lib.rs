@@ -32,7 +32,7 @@ mod sender;
 pub mod stack;
 pub mod timer;
 
-pub use catalogue::{Stack, Timer};
+pub use catalogue::{Control, Stack, Timer};
 pub use config::{
     Bundling, CongestionKind, DelayedAck, InitialWindow, ModifiedRto, Nagle, Piggyback, ReceiveWindow,
     RecoveryKind, Reduction, SlowStart, TcpConfig, TcpTuning, TimerKind, WindowCounts, WindowValidation,

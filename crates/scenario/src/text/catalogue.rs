@@ -5,7 +5,7 @@ use std::fmt::Write;
 use gamelane_core::{Catalogued, Descriptor};
 use gamelane_link::LinkKind;
 use gamelane_qdisc::{Discipline, QueueFacts};
-use gamelane_tcp::{CongestionKind, RecoveryKind, TcpFacts, Timer};
+use gamelane_tcp::{Control, RecoveryKind, TcpFacts, Timer};
 use gamelane_traffic::{App, AppFacts};
 use serde::Serialize;
 
@@ -35,7 +35,7 @@ pub fn catalogue() -> Catalogue {
         queues: all::<Discipline>(),
         links: all::<LinkKind>(),
         apps: all::<App>(),
-        congestion: all::<CongestionKind>(),
+        congestion: all::<Control>(),
         recovery: all::<RecoveryKind>(),
         timers: all::<Timer>(),
     }

@@ -90,6 +90,11 @@ impl Scenario {
         build::model(self)
     }
 
+    /// Refuses what only a real kernel runs. [`Self::to_model`] accepts it for the other engines.
+    pub fn check_simulated(&self) -> Result<(), ScenarioError> {
+        build::check_simulated(self)
+    }
+
     /// Sixteen hex digits that identify what is run. They do not depend on the order of keys, comments, the spelling of
     /// a value (`1mbit`, `1000kbit`), the file name or the seed. They do not cover the contents of captures and model
     /// files: see [`Model::fingerprint`].

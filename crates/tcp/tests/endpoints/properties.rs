@@ -4,8 +4,8 @@
 use crate::pair::{Fate, Pair, Side};
 use gamelane_core::{ByteCount, Catalogued, Duration, IpLen, Seed};
 use gamelane_tcp::{
-    Bundling, CongestionKind, DelayedAck, InitialWindow, ModifiedRto, Nagle, Piggyback, ReceiveWindow,
-    RecoveryKind, Reduction, SlowStart, TcpConfig, TcpTuning, Timer, TimerKind, WindowCounts,
+    Bundling, CongestionKind, Control, DelayedAck, InitialWindow, ModifiedRto, Nagle, Piggyback,
+    ReceiveWindow, RecoveryKind, Reduction, SlowStart, TcpConfig, TcpTuning, Timer, TimerKind, WindowCounts,
     WindowValidation,
 };
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ pub fn recovery() -> impl Strategy<Value = RecoveryKind> {
 }
 
 pub fn congestion() -> impl Strategy<Value = CongestionKind> {
-    select(CongestionKind::ALL)
+    select(Control::ALL).prop_filter_map("only kernels have it", Control::simulated)
 }
 
 pub fn timer() -> impl Strategy<Value = TimerKind> {

@@ -76,6 +76,11 @@ pub(crate) fn model(scenario: &Scenario) -> Result<Model, ScenarioError> {
     })
 }
 
+/// Refuses what only a real kernel runs.
+pub(crate) fn check_simulated(scenario: &Scenario) -> Result<(), ScenarioError> {
+    tcp::check_simulated(scenario, &Place { origin: &scenario.origin, path: Path::default() })
+}
+
 /// The game model of a flow; `None` if the flow names none, or one that [`model`] refuses.
 pub(crate) fn game_of(scenario: &Scenario, flow: &Flow) -> Option<Game> {
     let place = Place { origin: &scenario.origin, path: Path::default() };

@@ -4,9 +4,9 @@ use gamelane_core::{ByteCount, Catalogued, IpLen};
 use gamelane_tcp::stack::{freebsd_window, linux_window};
 use gamelane_tcp::timer::INITIAL_RTO;
 use gamelane_tcp::{
-    Bundling, CongestionKind, DelayedAck, InitialWindow, ModifiedRto, Nagle, Piggyback, ReceiveWindow,
-    RecoveryKind, Reduction, SlowStart, Stack, TcpConfig, TcpTuning, Timer, TimerKind, WindowCounts,
-    WindowValidation,
+    Bundling, CongestionKind, Control, DelayedAck, InitialWindow, ModifiedRto, Nagle, Piggyback,
+    ReceiveWindow, RecoveryKind, Reduction, SlowStart, Stack, TcpConfig, TcpTuning, Timer, TimerKind,
+    WindowCounts, WindowValidation,
 };
 use gamelane_traffic::{App, Transport};
 
@@ -14,6 +14,7 @@ use super::Place;
 use crate::text::error::{Fault, ScenarioError};
 use crate::text::keys::Flow;
 use crate::text::keys::tcp::{self, Tcp};
+use crate::text::scenario::Scenario;
 
 /// Checks the values of one table.
 pub(super) fn check(tcp: &Tcp, place: &Place<'_>) -> Result<(), ScenarioError> {
@@ -55,7 +56,7 @@ pub(super) fn check_together(
     };
     let stack = tcp.stack.map_or(Stack::DEFAULT, |word| word.0).config();
     let recovery = tcp.recovery.map_or(stack.recovery, |word| word.0);
-    let congestion = tcp.congestion.map_or(stack.congestion, |word| word.0);
+    let congestion = tcp.congestion.map_or(Some(stack.congestion), |word| word.0.simulated());
     if tcp.dsack == Some(true) && recovery == RecoveryKind::NewReno {
         let fault =
             Fault::new("DSACK needs selective acknowledgements, which recovery = \"newreno\" does not use");
@@ -70,7 +71,7 @@ pub(super) fn check_together(
             Fault::new("`rdb` and `dsack` exclude each other: the receiver would report every bundled copy");
         return refuse("dsack", fault.hint("remove one of them"));
     }
-    if tcp.hystart.is_some() && congestion != CongestionKind::Cubic {
+    if tcp.hystart.is_some() && congestion != Some(CongestionKind::Cubic) {
         let fault = Fault::new("only congestion = \"cubic\" reads this key");
         return refuse("hystart", fault.hint("add congestion = \"cubic\", or remove this key"));
     }
@@ -103,6 +104,25 @@ pub(super) fn check_together(
     }
 }
 
+/// Refuses a congestion control that only a real kernel has.
+pub(super) fn check_simulated(scenario: &Scenario, top: &Place<'_>) -> Result<(), ScenarioError> {
+    for (index, flow) in scenario.flow.iter().enumerate() {
+        let uses_tcp = flow.enabled && flow.app.0.descriptor().facts.transport == Transport::Tcp;
+        let control = merged(&scenario.tcp, flow.tcp.as_ref()).congestion;
+        if !uses_tcp || control.is_none_or(|word| word.0.simulated().is_some()) {
+            continue;
+        }
+        let own = flow.tcp.as_ref().is_some_and(|tcp| tcp.congestion.is_some());
+        let place = if own { top.key("flow").index(index).key("tcp") } else { top.key("tcp") };
+        let there = Control::ALL.iter().filter(|one| one.simulated().is_some()).map(|one| one.word());
+        let fault = Fault::new("the simulator does not have this congestion control")
+            .allowed(there.collect::<Vec<_>>().join(", "))
+            .hint("run it on a real kernel: --engine kernel --vm, or --engine lab");
+        return Err(place.key("congestion").refuse(fault));
+    }
+    Ok(())
+}
+
 /// The flow's keys over the scenario's.
 pub(super) fn merged(scenario: &Tcp, flow: Option<&Tcp>) -> Tcp {
     flow.map_or_else(|| scenario.clone(), |flow| flow.over(scenario))
@@ -117,7 +137,7 @@ pub(super) fn endpoint(tcp: &Tcp, mtu: u32) -> TcpConfig {
         timestamps: tcp.timestamps.unwrap_or(base.timestamps),
         initial_window: tcp.initial_window.map_or(base.initial_window, initial_window),
         recovery: tcp.recovery.map_or(base.recovery, |word| word.0),
-        congestion: tcp.congestion.map_or(base.congestion, |word| word.0),
+        congestion: tcp.congestion.and_then(|word| word.0.simulated()).unwrap_or(base.congestion),
         timer: tcp.timer.map_or(base.timer, |word| timer(word.0, tcp)),
         limited_transmit: tcp.limited_transmit.unwrap_or(base.limited_transmit),
         nagle: if tcp.nagle == Some(false) { Nagle::Off } else { base.nagle },

@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use gamelane_core::Duration;
-use gamelane_tcp::{CongestionKind, RecoveryKind, Stack, Timer};
+use gamelane_tcp::{Control, RecoveryKind, Stack, Timer};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -28,7 +28,7 @@ pub struct Tcp {
     /// Congestion control.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "cubic"))]
-    pub congestion: Option<Word<CongestionKind>>,
+    pub congestion: Option<Word<Control>>,
     /// Loss recovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "rack"))]
