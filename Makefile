@@ -65,7 +65,7 @@ bench:  ## packets per CPU-second of the simulator, time per TCP segment
 bench-grid: setup  ## the 1120 runs of collom2016's grid: wall time, CPU time, memory
 	.venv/bin/python bench/grid.py
 
-agreement: setup tools  ## the simulator beside Linux's TCP and queues, 408 cases; CASES='pie mix' for some
+agreement: setup tools  ## the simulator beside Linux's TCP and queues, 471 cases; CASES='pie mix' for some
 	.venv/bin/python -m bench.agreement $(if $(CASES),$(CASES),--page)
 
 campaigns: proxy gateway tools  ## long searches for what breaks a program: SECONDS=600 for each, CAMPAIGN= for one

@@ -146,14 +146,15 @@ impl Sender {
 
     /// Starts sending after the handshake. `window` is the first window offered by the peer, in bytes.
     pub(crate) fn establish(&mut self, recovery: Recovery, congestion: Congestion, mss: u64, window: u64) {
-        if self.tuning.window_counts == WindowCounts::Segments {
-            self.board.weigh(Weight::Segments { mss });
-        }
         if matches!(recovery, Recovery::Rack(_)) {
             self.board.watch_deliveries();
         }
         self.recovery = recovery;
         self.congestion = congestion;
+        if self.tuning.window_counts == WindowCounts::Segments {
+            self.board.weigh(Weight::Segments { mss });
+            self.congestion.window_mut().count_segments();
+        }
         self.mss = mss;
         self.window = PeerWindow { size: window, edge: 1 + window, largest: window, updated_by: (0, 0) };
     }

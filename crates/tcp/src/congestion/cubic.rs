@@ -204,7 +204,7 @@ mod tests {
                 let now = Instant::from_micros(at * 1000 + part * 100_000 / window);
                 let rtt = Some(Duration::from_millis(100));
                 rule.on_ack(
-                    &AckSample { acked: ByteCount(MSS), may_grow: true, rtt, ..AckSample::default() },
+                    &AckSample { credit: ByteCount(MSS), may_grow: true, rtt, ..AckSample::default() },
                     now,
                 );
             }
@@ -273,7 +273,7 @@ mod tests {
             let una = if number == 1 { 1 } else { 1000 + number };
             let next = if number == 1 { 1000 } else { 9000 };
             let ack =
-                AckSample { una, next, rtt, acked: ByteCount(MSS), may_grow: true, ..AckSample::default() };
+                AckSample { una, next, rtt, credit: ByteCount(MSS), may_grow: true, ..AckSample::default() };
             rule.on_ack(&ack, Instant::from_millis(100 + 3 * number));
         }
         assert!(rule.ssthresh() < ByteCount(40 * MSS), "{:?}", rule.ssthresh());

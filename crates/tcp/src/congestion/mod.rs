@@ -30,6 +30,9 @@ pub struct AckSample {
     pub acked: ByteCount,
     /// Bytes newly SACKed.
     pub sacked: ByteCount,
+    /// Bytes by which the window may grow: `acked`, or with Linux's slow start all that is known to have arrived since
+    /// the last ACK, SACKed or not (`tcp_cong_avoid`).
+    pub credit: ByteCount,
     /// The ACK is a duplicate in the sense of RFC 5681 section 2.
     pub duplicate: bool,
     /// Number of duplicate ACKs in a row that signal a loss: 3, or fewer for thin streams if configured.

@@ -76,11 +76,22 @@ mod tests {
     const MSS: u64 = 1000;
 
     fn ack(segments: u64) -> AckSample {
-        AckSample { acked: ByteCount(segments * MSS), may_grow: true, ..AckSample::default() }
+        AckSample { credit: ByteCount(segments * MSS), may_grow: true, ..AckSample::default() }
     }
 
     fn rule() -> NewReno {
         NewReno::new(ByteCount(MSS), ByteCount(10 * MSS))
+    }
+
+    #[test]
+    fn half_a_window_of_whole_segments_is_whole() {
+        // Linux: `max(cwnd >> 1, 2)`.
+        let mut rule = NewReno::new(ByteCount(MSS), ByteCount(5 * MSS));
+        rule.window.count_segments();
+        rule.on_congestion(ByteCount(5 * MSS), Instant::ZERO);
+        assert_eq!((rule.window.cwnd, rule.window.ssthresh), (2 * MSS, 2 * MSS));
+        rule.on_timeout(ByteCount(7 * MSS), false, Instant::ZERO);
+        assert_eq!((rule.window.cwnd, rule.window.ssthresh), (MSS, 3 * MSS));
     }
 
     #[test]

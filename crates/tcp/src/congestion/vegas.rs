@@ -139,8 +139,8 @@ mod tests {
         rule.round_end = 9;
         for una in 1..=10 {
             let rtt = Some(Duration::from_millis(rtt_ms));
-            let acked = ByteCount(if una == 10 { MSS } else { 0 });
-            let ack = AckSample { una, next: 20, acked, rtt, may_grow: true, ..AckSample::default() };
+            let credit = ByteCount(if una == 10 { MSS } else { 0 });
+            let ack = AckSample { una, next: 20, credit, rtt, may_grow: true, ..AckSample::default() };
             rule.on_ack(&ack, Instant::ZERO);
         }
         rule.cwnd().bytes() / MSS

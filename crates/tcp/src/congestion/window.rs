@@ -14,6 +14,8 @@ pub struct Window {
     pub(super) ssthresh: u64,
     /// Acknowledged bytes that count towards the next segment of growth.
     credit: u64,
+    /// Both values are whole segments, as in Linux: half of 5 segments is 2.
+    whole: bool,
 }
 
 impl Window {
@@ -26,7 +28,13 @@ impl Window {
             // Arbitrarily high (RFC 5681 section 3.1).
             ssthresh: u64::MAX,
             credit: 0,
+            whole: false,
         }
+    }
+
+    /// From now on the window counts whole segments.
+    pub(crate) const fn count_segments(&mut self) {
+        self.whole = true;
     }
 
     /// The window in whole segments.
@@ -36,12 +44,14 @@ impl Window {
 
     /// Sets both values and restarts the growth.
     pub(super) const fn set(&mut self, cwnd: u64, ssthresh: u64) {
-        (self.cwnd, self.ssthresh, self.credit) = (cwnd, ssthresh, 0);
+        let unit = if self.whole { self.mss } else { 1 };
+        (self.cwnd, self.credit) = (cwnd - cwnd % unit, 0);
+        self.ssthresh = if ssthresh == u64::MAX { ssthresh } else { ssthresh - ssthresh % unit };
     }
 
     /// Grows the window in slow start. Returns the acknowledged bytes that are left for congestion avoidance.
     pub(super) fn slow_start(&mut self, ack: &AckSample) -> u64 {
-        let acked = ack.acked.bytes();
+        let acked = ack.credit.bytes();
         if self.cwnd >= self.ssthresh {
             return acked;
         }
@@ -165,7 +175,7 @@ mod tests {
     fn what_slow_start_leaves_and_old_credit_count_in_congestion_avoidance() {
         let mut window = window(19);
         let ack =
-            AckSample { acked: ByteCount(3 * MSS), slow_start: SlowStart::Linux, ..AckSample::default() };
+            AckSample { credit: ByteCount(3 * MSS), slow_start: SlowStart::Linux, ..AckSample::default() };
         assert_eq!((window.slow_start(&ack), window.cwnd), (2 * MSS, 20 * MSS));
         window.grow(SlowStart::Linux, 19 * MSS, 20 * MSS);
         assert_eq!(window.cwnd, 20 * MSS);

@@ -57,20 +57,26 @@ impl Sender {
         let rtt = self.sample_rtt(acked, echo, now);
         counters.duplicate_acks += u64::from(duplicate);
         counters.bytes_acked += acked.bytes;
+        let slow_start = match self.tuning.slow_start {
+            SlowStart::Rfc3465 if self.recovery.phase() == Phase::Loss => SlowStart::Rfc5681,
+            rule => rule,
+        };
+        let credit = match slow_start {
+            SlowStart::Linux => ByteCount(self.board.delivered() - delivered),
+            _ => acked.credit,
+        };
         let ack = AckSample {
             una: segment.ack,
             next: self.board.next(),
             acked: acked.credit,
             sacked,
+            credit,
             duplicate,
             duplicate_threshold: self.duplicate_threshold(),
             rtt,
             in_flight,
             may_grow: false,
-            slow_start: match self.tuning.slow_start {
-                SlowStart::Rfc3465 if self.recovery.phase() == Phase::Loss => SlowStart::Rfc5681,
-                rule => rule,
-            },
+            slow_start,
         };
         self.react(ack, segment.flags.ece(), counters, now);
         self.continue_reduction(&ack, delivered, lost);
@@ -135,10 +141,9 @@ impl Sender {
             self.reduce((self.board.outstanding() + ack.acked).min(cwnd), true, now);
         }
         if ack.acked > ByteCount::ZERO {
-            let settled = verdict == Verdict::Unchanged
-                && self.recovery.phase() != Phase::Recovery
-                && self.falling.is_none();
-            ack.may_grow = settled && !echo && self.is_window_limited(ack.in_flight, cwnd);
+            ack.may_grow = self.is_settled(verdict, ack.slow_start)
+                && !echo
+                && self.is_window_limited(ack.in_flight, cwnd);
             self.congestion.on_ack(&ack, now);
             if self.board.is_empty() {
                 self.timer = Timer::Idle;
@@ -151,6 +156,16 @@ impl Sender {
             // The peer answered a window probe.
             self.retries = 0;
         }
+    }
+
+    /// True if an ACK may let the window grow. In Linux the one that ends a recovery already may (`tcp_cong_control`).
+    fn is_settled(&self, verdict: Verdict, rule: SlowStart) -> bool {
+        let reducing = match verdict {
+            Verdict::Unchanged => self.falling.is_some(),
+            Verdict::Left { .. } => rule != SlowStart::Linux,
+            Verdict::Entered | Verdict::Again => true,
+        };
+        !reducing && self.recovery.phase() != Phase::Recovery
     }
 
     /// True if the ACK SACKs a segment that was sent before the oldest one was last sent. Then the timer starts again; a

@@ -3,7 +3,9 @@
 
 use crate::pair::{Fate, Pair, Side};
 use gamelane_core::{ByteCount, Duration};
-use gamelane_tcp::{InitialWindow, Nagle, Phase, ReceiveWindow, Stack, TcpConfig};
+use gamelane_tcp::{
+    CongestionKind, DelayedAck, InitialWindow, Nagle, Phase, ReceiveWindow, Stack, TcpConfig,
+};
 
 /// Payload of a full segment.
 const MSS: u64 = 1448;
@@ -92,4 +94,67 @@ fn a_timeout_repeats_only_what_is_older_than_a_round_trip() {
     pair.run_for(5_000);
     assert!(expired_at.is_some());
     assert_eq!(pair.delivered[Side::Server as usize], 6_000);
+}
+
+/// NewReno with a window of full segments that arrive 2 ms apart and are acknowledged one by one. Segment `number` has
+/// this fate.
+fn counted(number: u64, fate: Fate) -> Pair {
+    let config = TcpConfig {
+        congestion: CongestionKind::NewReno,
+        delayed_ack: DelayedAck::Off,
+        initial_window: InitialWindow::Segments(20),
+        ..Stack::Linux.config()
+    };
+    let mut pair = connected(&config, 30);
+    pair.serialise(Duration::from_millis(2), 1000);
+    pair.rule = Box::new(move |_, data, _| if data == number { fate } else { Fate::Arrives });
+    pair.client.write_forever();
+    pair
+}
+
+/// Segments that are acknowledged from now on until the window is larger.
+fn acknowledged_until_growth(pair: &mut Pair) -> u64 {
+    let (cwnd, acked) = (pair.client.observe().cwnd, pair.client.counters().bytes_acked);
+    while pair.client.observe().cwnd == cwnd {
+        pair.run_for(1);
+    }
+    (pair.client.counters().bytes_acked.bytes() - acked.bytes()) / MSS
+}
+
+#[test]
+fn the_ack_that_ends_a_recovery_lets_the_window_grow() {
+    let mut pair = counted(100, Fate::Lost);
+    while pair.client.observe().phase != Phase::Recovery {
+        pair.run_for(1);
+    }
+    while pair.client.observe().phase == Phase::Recovery {
+        pair.run_for(1);
+    }
+    // `tcp_fastretrans_alert` opens the state before `tcp_cong_control` counts: the last ACK is one of the window.
+    let window = pair.client.observe().cwnd.bytes() / MSS;
+    assert_eq!(acknowledged_until_growth(&mut pair), window - 1, "{window}");
+}
+
+#[test]
+fn a_segment_counts_once_for_growth_when_it_is_sacked_or_acknowledged() {
+    let mut pair = counted(100, Fate::Lost);
+    while pair.client.observe().phase != Phase::Recovery {
+        pair.run_for(1);
+    }
+    pair.run_for(2_000);
+    // One comes after its successor. The first ACK only SACKs, so that segment does not count. The next one covers two
+    // segments, and only one of them is new.
+    acknowledged_until_growth(&mut pair);
+    let window = pair.client.observe().cwnd.bytes() / MSS;
+    let mut late = true;
+    pair.rule = Box::new(move |side, data, _| {
+        if side == Side::Client && data > 0 && core::mem::take(&mut late) {
+            Fate::Late(3)
+        } else {
+            Fate::Arrives
+        }
+    });
+    let mut total = acknowledged_until_growth(&mut pair);
+    total += acknowledged_until_growth(&mut pair);
+    assert_eq!(total, window + (window + 1) + 1, "{window}");
 }
