@@ -9,6 +9,8 @@ from statistics import fmean
 from typing import Any
 
 SHARE = 0.10
+MAY_BE_CHANCE = 0.05
+"""A difference is called chance if shuffled values have one as large at least this often."""
 LEAST = {"ms": 3.0, "%": 0.5, "Mbit/s": 0.0}
 """Two values agree if they differ by a tenth of the kernel's, or by this much, by unit."""
 
@@ -34,6 +36,19 @@ class Figure:
         """Whether the means differ by at most a tenth or the least difference that counts. NaN never agrees."""
         kernel, sim = self.means
         return abs(kernel - sim) <= max(SHARE * abs(kernel), LEAST[self.unit])
+
+    @property
+    def may_be_chance(self) -> bool:
+        """Whether the values of both sides may come from one distribution: a permutation test of their means."""
+        if not self.kernel or not self.sim:
+            return False
+        from scipy.stats import permutation_test  # noqa: PLC0415 - it loads slowly, and only misses are tested
+
+        def difference(one: Any, other: Any, axis: int) -> Any:
+            return one.mean(axis=axis) - other.mean(axis=axis)
+
+        found = permutation_test((self.kernel, self.sim), difference, vectorized=True, rng=1)
+        return bool(found.pvalue >= MAY_BE_CHANCE)
 
 
 def of_run(summary: Mapping[str, Any]) -> dict[str, float]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-SETTINGS = ("name", "file", "runs")
+SETTINGS = ("name", "file", "runs", "engines")
 """Keys of a block that are no axes."""
 
 
@@ -24,9 +24,14 @@ class Case:
     words: Mapping[str, str]
     keys: Mapping[str, str]
     seeds: Mapping[str, int]
-    """Number of runs by engine."""
+    """Number of runs by engine that has the case."""
     spread_s: float = 0.0
     """Each flow starts up to this much later than the scenario says."""
+
+    @property
+    def compared(self) -> bool:
+        """Whether both engines have it."""
+        return len(self.seeds) > 1
 
     @property
     def name(self) -> str:
@@ -65,8 +70,8 @@ def _cases(read: Mapping[str, Any], block: Mapping[str, Any]) -> list[Case]:
             else:
                 keys |= read[axis][word]
         runs = read["runs"]
-        kernel = block.get("runs") or runs["kernel"][chosen["load"]]
-        seeds = {"sim": runs["sim"], "kernel": kernel}
+        seeds = {"sim": runs["sim"], "kernel": block.get("runs") or runs["kernel"][chosen["load"]]}
+        seeds = {engine: seeds[engine] for engine in block.get("engines", seeds)}
         found.append(Case(block["name"], HERE / block["file"], chosen, keys, seeds, runs["spread_s"]))
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -16,6 +17,8 @@ DOCS = HERE.parents[1] / "docs"
 PAGE, PLOT = DOCS / "linux.md", DOCS / "img" / "linux.svg"
 PANELS = {"ms": "Times", "Mbit/s": "Goodput", "%": "Loss"}
 AGREES, DIFFERS = ("agrees", "#4477aa"), ("differs", "#cc3311")
+BBR_AT = "40"
+"""Round trip of the cases in the table about BBR."""
 LEAST = 0.01
 """Smaller values stand at the edge of the plot."""
 
@@ -23,7 +26,8 @@ LEAST = 0.01
 def write(outcomes: Sequence[Outcome]) -> None:
     """Replace what is between the marks of the page, and the plot."""
     text = PAGE.read_text(encoding="utf-8")
-    for mark, made in {"shares": _shares(outcomes), "figures": _figures(outcomes), "misses": _misses(outcomes)}.items():
+    parts = {"shares": _shares, "figures": _figures, "bbr": _bbr, "misses": _misses}
+    for mark, made in ((mark, part(outcomes)) for mark, part in parts.items()):
         before, begin, rest = text.partition(f"<!-- {mark} -->\n")
         _, end, after = rest.partition("<!-- end -->")
         if not begin or not end:
@@ -35,7 +39,7 @@ def write(outcomes: Sequence[Outcome]) -> None:
 
 def _shares(outcomes: Sequence[Outcome]) -> str:
     """Return the headline, the share by queue and load, and that of games over TCP by remedy and loss."""
-    whole, ran = share(outcomes), [outcome for outcome in outcomes if outcome.figures]
+    whole, ran = share(outcomes), [one for one in outcomes if one.figures and one.case.compared]
     said = [f"**{whole.agree} of {whole.total} figures agree: {whole.agree / whole.total:.1%}**, in {len(ran)} cases."]
     for down, across, unit in (("queue", "load", ""), ("remedy", "loss", " % loss")):
         if own := [outcome for outcome in ran if down in outcome.case.words]:
@@ -70,6 +74,29 @@ def _figures(outcomes: Sequence[Outcome]) -> str:
                 rows[f"{case.words[axis]} {unit}"].append(figure.agrees)
     lines = [f"| {name} | {Share.of(found)} | {len(found)} |" for name, found in rows.items()]
     return "\n".join(["| | agree | of |", "| --- | --- | --- |", *lines])
+
+
+def _bbr(outcomes: Sequence[Outcome]) -> str:
+    """Return what the game sees on Linux beside BBR, and beside CUBIC."""
+    found = {(one.case.block, one.case.words.get("tcp", ""), *_place(one)): _of_game(one) for one in outcomes}
+    lines = ["| queue | load | RTT p95, CUBIC | BBR | loss, CUBIC | BBR |", "| --- | --- | --- | --- | --- | --- |"]
+    for one in outcomes:
+        (queue, _, load, rtt), plain = _place(one), ("households", "cubic", *_place(one))
+        if (one.case.block, rtt) != ("bbr", BBR_AT) or plain not in found:
+            continue
+        (rtt_ms, loss), (bbr_rtt_ms, bbr_loss) = found[plain], _of_game(one)
+        lines.append(f"| {queue} | {load} | {rtt_ms:.0f} ms | {bbr_rtt_ms:.0f} ms | {loss:.1f} % | {bbr_loss:.1f} % |")
+    return "\n".join(lines)
+
+
+def _place(outcome: Outcome) -> tuple[str, ...]:
+    return tuple(outcome.case.words.get(axis, "") for axis in ("queue", "rate", "load", "rtt"))
+
+
+def _of_game(outcome: Outcome) -> tuple[float, float]:
+    """Return the round trip (p95) and the loss of the game's packets on Linux, in the direction that lost more."""
+    own = {figure.what: figure.means[0] for figure in outcome.figures if figure.flow == "game"}
+    return own.get("RTT p95", math.nan), max(own.get(f"loss {way}", math.nan) for way in ("up", "down"))
 
 
 def _misses(outcomes: Sequence[Outcome]) -> str:

@@ -11,6 +11,10 @@ from bench.agreement.figures import Figure
 from bench.agreement.matrix import HERE, Case
 
 UNKNOWN = "not found yet"
+CHANCE = (
+    "Chance. If the values of the kernel's runs and of the simulator's are shuffled, their means differ this much in at"
+    " least 5 % of the draws (permutation test)."
+)
 
 
 @dataclass(frozen=True)
@@ -53,8 +57,10 @@ def share(outcomes: Sequence[Outcome]) -> Share:
 
 
 def every(outcomes: Sequence[Outcome]) -> Iterator[tuple[Case, Figure]]:
-    """Yield each figure with its case."""
+    """Yield each figure that is compared, with its case."""
     for outcome in outcomes:
+        if not outcome.case.compared:
+            continue
         for figure in outcome.figures:
             yield outcome.case, figure
 
@@ -65,24 +71,26 @@ def causes(path: Path = HERE / "causes.toml") -> list[Cause]:
 
 
 def cause_of(case: Case, figure: Figure, known: Sequence[Cause]) -> str:
-    """Return why a figure misses."""
+    """Return why a figure misses: a known cause, else chance if it may be that."""
     facts = {"block": case.block, **case.words, "flow": figure.flow, "figure": figure.what}
-    return next((cause.text for cause in known if facts.items() >= cause.where.items()), UNKNOWN)
+    found = next((cause.text for cause in known if facts.items() >= cause.where.items()), "")
+    return found or (CHANCE if figure.may_be_chance else UNKNOWN)
 
 
 def lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Yield a line for each figure: both means, and the values of all seeds of the kernel."""
+    """Yield a line for each figure: the means, and the values of all seeds of the kernel."""
     for outcome in outcomes:
         if outcome.refused:
             yield f"not run: {outcome.case.name}: {outcome.refused.splitlines()[0]}"
         for figure in outcome.figures:
-            kernel, sim = figure.means
-            seeds = " ".join(f"{value:.4g}" for value in figure.kernel)
-            yield (
-                f"{'yes' if figure.agrees else 'NO':3} {outcome.case.name:44} {figure.flow:7} {figure.what:12}"
-                f" {figure.unit:6} kernel {kernel:9.3f} sim {sim:9.3f}"
-                f"  kernel's seeds {seeds or 'none'}; sim {_range(figure.sim)}"
-            )
+            kernel, sim = (f"{mean:9.3f}" for mean in figure.means)
+            seeds = " ".join(f"{value:.4g}" for value in figure.kernel) or "none"
+            name = f"{outcome.case.name:44} {figure.flow:7} {figure.what:12} {figure.unit:6} kernel {kernel}"
+            if outcome.case.compared:
+                agrees = "yes" if figure.agrees else "NO"
+                yield f"{agrees:3} {name} sim {sim}  kernel's seeds {seeds}; sim {_range(figure.sim)}"
+            else:
+                yield f"-   {name}  kernel's seeds {seeds}"
 
 
 def _range(values: Sequence[float]) -> str:

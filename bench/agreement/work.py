@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import multiprocessing
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +15,31 @@ from bench.agreement.matrix import Case
 
 
 def on_core(numbers: Any) -> None:
-    """Keep this process, and the guests that it boots, on a core of its own. It is called once in each process."""
+    """Keep this process, and the guests that it boots, on a core of its own, and end it with its parent.
+
+    It is called once in each process.
+    """
     own = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {own[numbers.get() % len(own)]})
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+    os._exit(1)
 
 
 def run(case: Case, place: Path) -> tuple[list[figures.Figure], str]:
     """Return the figures of a case, or none and the reason."""
-    from gamelane.commands.engines import KERNEL, SIM  # noqa: PLC0415 - after the process is on its core
-    from gamelane.errors import LabError, ScenarioError  # noqa: PLC0415
+    from gamelane.errors import LabError, ScenarioError  # noqa: PLC0415 - after the process is on its core
 
     try:
-        kernel, sim = (side(case, engine, place) for engine in (KERNEL, SIM))
+        sides = {engine: side(case, engine, place) for engine in case.seeds}
     except (LabError, ScenarioError) as error:
         return [], str(error)
-    return figures.compared(kernel, sim), ""
+    return figures.compared(sides.get("kernel", []), sides.get("sim", [])), ""
 
 
 def side(case: Case, engine: str, place: Path) -> list[dict[str, float]]:

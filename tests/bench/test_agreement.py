@@ -79,14 +79,21 @@ def test_a_game_over_tcp_has_figures_of_its_messages() -> None:
 
 def test_the_page_counts_what_agrees_and_why_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     words = {"queue": "pie", "rate": "12/1", "load": "mix", "rtt": "40", "tcp": "cubic"}
-    case = Case("households", HERE, words, {}, {})
+    both = {"sim": 1, "kernel": 1}
+    case = Case("households", HERE, words, {}, both)
     found = [Figure("game", "RTT p50", "ms", [100], [100]), Figure("web", "goodput", "Mbit/s", [1], [2])]
+    alone = [
+        Figure("game", what, "ms", [value], []) for what, value in (("RTT p95", 70.4), ("loss up", 9), ("loss down", 1))
+    ]
+    found += [Figure("game", "RTT p95", "ms", [80], [80]), Figure("game", "loss up", "%", [2], [2])]
+    found += [Figure("game", "loss down", "%", [1], [1])]
     outcomes = [
         results.Outcome(case, found),
-        results.Outcome(Case("thin", HERE, {"loss": "5", "rtt": "60", "remedy": "linear"}, {}, {}), found[:1]),
-        results.Outcome(Case("households", HERE, words | {"queue": "dualpi2"}, {}, {}), [], "no such queue\nhint"),
+        results.Outcome(Case("thin", HERE, {"loss": "5", "rtt": "60", "remedy": "linear"}, {}, both), found[:1]),
+        results.Outcome(Case("households", HERE, words | {"queue": "dualpi2"}, {}, both), [], "no such queue\nhint"),
+        results.Outcome(Case("bbr", HERE, words | {"tcp": "bbr"}, {}, {"kernel": 1}), alone),
     ]
-    text = "".join(f"<!-- {mark} -->\nold\n<!-- end -->\n" for mark in ("shares", "figures", "misses"))
+    text = "".join(f"<!-- {mark} -->\nold\n<!-- end -->\n" for mark in ("shares", "figures", "bbr", "misses"))
     (tmp_path / "linux.md").write_text(text)
     monkeypatch.setattr(page, "PAGE", tmp_path / "linux.md")
     monkeypatch.setattr(page, "PLOT", tmp_path / "linux.svg")
@@ -94,13 +101,34 @@ def test_the_page_counts_what_agrees_and_why_not(monkeypatch: pytest.MonkeyPatch
     page.write(outcomes)
     page.write(outcomes)
     written = (tmp_path / "linux.md").read_text()
-    assert "**2 of 3 figures agree: 66.7%**, in 2 cases." in written
+    assert "**5 of 6 figures agree: 83.3%**, in 2 cases." in written
+    assert "| pie | mix | 80 ms | 70 ms | 2.0 % | 9.0 % |" in written
     assert "| 1 | it rained |" in written
     assert "| linear | 100 % | 100 % |" in written
     assert "do not have them: dualpi2." in written or "does not have them: dualpi2." in written
     assert "old" not in written
     assert "<svg" in (tmp_path / "linux.svg").read_text()
-    assert [line.split()[0] for line in results.lines(outcomes)] == ["yes", "NO", "yes", "not"]
+    assert [line.split()[0] for line in results.lines(outcomes)] == [
+        *("yes", "NO", "yes", "yes", "yes", "yes", "not", "-", "-", "-")
+    ]
+
+
+def test_a_miss_without_a_known_cause_is_chance_only_if_the_seeds_differ_as_much() -> None:
+    case = cases(["households"])[0]
+    scattered = Figure("web", "goodput", "Mbit/s", [1, 2], [1.1, 0.9, 2.1, 1.2, 1.9, 0.8, 1.0, 1.0])
+    apart = Figure("web", "goodput", "Mbit/s", [2.0, 2.1], [1.1, 0.9, 1.2, 0.8, *(6 * [1.0])])
+    nothing = Figure("web", "transfer p50", "ms", [], [1.0])
+    assert not any(figure.agrees for figure in (scattered, apart, nothing))
+    assert results.cause_of(case, scattered, []) == results.CHANCE
+    assert {results.cause_of(case, figure, []) for figure in (apart, nothing)} == {results.UNKNOWN}
+    known = [results.Cause({"flow": "web"}, "it rained")]
+    assert results.cause_of(case, scattered, known) == "it rained"
+
+
+def test_bbr_runs_on_linux_alone() -> None:
+    bbr, cubic = cases(["bbr,households", "pie", "12/1", "mix", "40"])[::-1]
+    assert (bbr.compared, cubic.compared) == (False, True)
+    assert results.share([results.Outcome(bbr, [Figure("game", "RTT p50", "ms", [1], [])])]).total == 0
 
 
 def test_known_causes_name_words_of_the_matrix() -> None:
