@@ -59,7 +59,7 @@ fn nor_do_window_control_video_frames_and_a_hosted_match() {
 fn nor_do_classes_and_their_queues() {
     assert_eq!(allocations_of("priority", 60, &[("gateway.up.acks", "filter")]), 0);
     for queue in ["cake", "dualpi2"] {
-        assert_eq!(allocations_of("docsis", 60, &[("gateway.up.queue", queue)]), 0, "{queue}");
+        assert_eq!(allocations_of("docsis", 120, &[("gateway.up.queue", queue)]), 0, "{queue}");
     }
 }
 
