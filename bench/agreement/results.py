@@ -11,10 +11,7 @@ from bench.agreement.figures import Figure
 from bench.agreement.matrix import HERE, Case
 
 UNKNOWN = "not found yet"
-CHANCE = (
-    "Chance. If the values of the kernel's runs and of the simulator's are shuffled, their means differ this much in at"
-    " least 5 % of the draws (permutation test)."
-)
+CHANCE = "Chance: the kernel's values lie among the simulator's (Mann-Whitney test, p of at least 0.05)."
 
 
 @dataclass(frozen=True)

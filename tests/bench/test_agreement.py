@@ -117,10 +117,11 @@ def test_a_miss_without_a_known_cause_is_chance_only_if_the_seeds_differ_as_much
     case = cases(["households"])[0]
     scattered = Figure("web", "goodput", "Mbit/s", [1, 2], [1.1, 0.9, 2.1, 1.2, 1.9, 0.8, 1.0, 1.0])
     apart = Figure("web", "goodput", "Mbit/s", [2.0, 2.1], [1.1, 0.9, 1.2, 0.8, *(6 * [1.0])])
+    once = Figure("web", "goodput", "Mbit/s", [2.0], [1.0 + seed / 100 for seed in range(40)])
     nothing = Figure("web", "transfer p50", "ms", [], [1.0])
-    assert not any(figure.agrees for figure in (scattered, apart, nothing))
+    assert not any(figure.agrees for figure in (scattered, apart, once, nothing))
     assert results.cause_of(case, scattered, []) == results.CHANCE
-    assert {results.cause_of(case, figure, []) for figure in (apart, nothing)} == {results.UNKNOWN}
+    assert {results.cause_of(case, figure, []) for figure in (apart, once, nothing)} == {results.UNKNOWN}
     known = [results.Cause({"flow": "web"}, "it rained")]
     assert results.cause_of(case, scattered, known) == "it rained"
 
