@@ -95,7 +95,7 @@ def test_a_line_without_a_deep_buffer_has_none() -> None:
 def test_the_longest_wait_is_that_of_all_phases_with_a_load() -> None:
     """A load of one direction may leave a buffer half empty, as BBR does; loads of both then fill it.
 
-    They fill the uplink's. Its queue delays ACKs, so CUBIC grows too slowly to fill the downlink's in this time.
+    The uplink's queue delays ACKs, so CUBIC fills the downlink's buffer for a moment only, and probes meet less of it.
     """
     client, server = (ends.copy() for ends in records_of(SLOW_DSL))
     both = client["at"].min() + np.uint64(SPANS[-1][1] * 1e9)
@@ -110,12 +110,8 @@ def test_the_longest_wait_is_that_of_all_phases_with_a_load() -> None:
     for lane, of in ((link.up, known.up), (link.down, known.down)):
         assert lane.buffer_ms is not None
         assert of.buffer_ms is not None
-        if lane is link.up:
-            assert lane.filled == "dropped"
-            assert lane.buffer_ms.value == pytest.approx(of.buffer_ms.value, rel=0.05)
-        else:
-            assert lane.filled == "not filled"
-            assert 60 < lane.buffer_ms.value < of.buffer_ms.value
+        assert lane.filled == "dropped"
+        assert lane.buffer_ms.value == pytest.approx(of.buffer_ms.value, rel=0.05 if lane is link.up else 0.15)
 
 
 @pytest.mark.parametrize(("written", "bytes_"), [("", 0), ("fixed", 14), ("fixed", 44), ("ethernet", 38)])
