@@ -49,3 +49,13 @@ def test_late_naps_tell_a_disturbed_machine(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(real_time, "LATE_S", -1.0)  # from now on every nap is late
         time.sleep(2 * real_time.SHORTEST_S)
     assert machine.disturbed
+
+
+def test_processors_that_others_took_tell_a_disturbed_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for stolen, disturbed in ((2, False), (7, True)):
+        ticks = iter([{"idle": 0, "steal": 0}, {"idle": 100 - stolen, "steal": stolen}])
+        monkeypatch.setattr(real_time, "_ticks", lambda ticks=ticks: next(ticks))
+        monkeypatch.setattr(real_time, "MOST_LATE", 1.0)
+        with Watch() as machine:
+            time.sleep(2 * real_time.SHORTEST_S)
+        assert machine.disturbed is disturbed
