@@ -10,7 +10,7 @@ from typing import Any
 
 SHARE = 0.10
 MAY_BE_CHANCE = 0.05
-"""Least p-value at which a difference is called chance."""
+"""Least p-value at which a difference may be chance."""
 LEAST = {"ms": 3.0, "%": 0.5, "Mbit/s": 0.0}
 """Two values agree if they differ by a tenth of the kernel's, or by this much, by unit."""
 
@@ -39,7 +39,7 @@ class Figure:
 
     @property
     def may_be_chance(self) -> bool:
-        """Whether the kernel's values lie among the simulator's: a rank test (Mann-Whitney)."""
+        """Whether a rank test (Mann-Whitney) does not tell the two sides apart."""
         if not self.kernel or not self.sim:
             return False
         from scipy.stats import mannwhitneyu  # noqa: PLC0415 - it loads slowly, and only misses are tested

@@ -11,7 +11,7 @@ from bench.agreement.figures import Figure
 from bench.agreement.matrix import HERE, Case
 
 UNKNOWN = "not found yet"
-CHANCE = "Chance: the kernel's values lie among the simulator's (Mann-Whitney test, p of at least 0.05)."
+CHANCE = "May be chance: a rank test does not tell the two sides apart (Mann-Whitney, p of at least 0.05)."
 
 
 @dataclass(frozen=True)

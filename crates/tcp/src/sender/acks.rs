@@ -158,7 +158,7 @@ impl Sender {
         }
     }
 
-    /// True if an ACK may let the window grow. In Linux the one that ends a recovery already may (`tcp_cong_control`).
+    /// True if this ACK may let the window grow. In Linux, the ACK that ends a recovery already may (`tcp_cong_control`).
     fn is_settled(&self, verdict: Verdict, rule: SlowStart) -> bool {
         let reducing = match verdict {
             Verdict::Unchanged => self.falling.is_some(),
