@@ -18,7 +18,9 @@ import click
 import pytest
 
 import gamelane as library
-from gamelane import interrupts, runner, whole
+from gamelane import _native, interrupts, runner, whole
+from gamelane.commands.run import finish
+from gamelane.records.results import RunRecord
 from tests.cli.command import GAMELANE, computes, gamelane
 from tests.cli.files import leftovers, listed, whole_or_absent
 from tests.needs import needs
@@ -120,6 +122,23 @@ def test_ctrl_c_at_any_moment_leaves_whole_files_and_no_traceback(command: str, 
 
 
 KEPT = "records: {0}\n  hint:    `gamelane report {0}` draws the report"
+
+
+def test_ctrl_c_while_the_last_run_ends_keeps_all_runs(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends = RunRecord.of
+
+    def ends_with_ctrl_c(run: _native.Run) -> RunRecord:
+        signal.raise_signal(signal.SIGINT)
+        return ends(run)
+
+    monkeypatch.setattr(RunRecord, "of", ends_with_ctrl_c)
+    ran = finish([library.load("household").with_({"duration": "2s"}).run], tmp_path)
+    assert ran.stopped
+    assert len(ran.results) == 1
+    assert listed(tmp_path)
+    assert capfd.readouterr().err == ""
 
 
 def test_a_kill_at_any_moment_leaves_no_manifest_that_is_wrong(tmp_path: Path) -> None:

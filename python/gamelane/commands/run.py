@@ -96,7 +96,8 @@ def finish(engines: Iterable[Callable[[], Results]], folder: Path | None, *, sev
             for execute_one in engines:
                 ran.results.append(execute_one())
         except Interrupted as stopped:
-            say(f"{stopped.finished} of {stopped.planned} runs finished")
+            if stopped.finished < stopped.planned:  # Ctrl-C may come while the last run ends
+                say(f"{stopped.finished} of {stopped.planned} runs finished")
             ran.results += [] if stopped.results is None else [stopped.results]
             ctrl_c.heard = True
         try:
