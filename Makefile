@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup dev proxy gateway tools demo test test-rust test-wasm test-python test-loaded bench bench-grid agreement lint format docs campaigns clean
+.PHONY: help setup dev proxy gateway tools demo claims test test-rust test-wasm test-python test-loaded bench bench-grid agreement lint format docs campaigns clean
 
 PYTHON_FILES := python tests bench scripts campaigns
 # Crates that must run without an operating system; the web page is built from them.
@@ -91,6 +91,9 @@ docs: setup  ## the Rust API pages, the scenario reference, the manual, and the 
 	.venv/bin/python -m gamelane.cli.manual packaging/wheel/data/share/man/man1
 	@$(MAKE) --no-print-directory demo >/dev/null
 	cp demo/figures/rtt-game.svg docs/img/five-queues.svg
+
+claims: setup  ## judges the claims of the papers again and writes docs/claims/ledger: some five minutes
+	.venv/bin/python scripts/claims.py $(PAPER)
 
 clean:  ## remove what the targets above make
 	rm -rf .venv demo out target .pytest_cache .mypy_cache .ruff_cache .hypothesis python/gamelane/_native*.so

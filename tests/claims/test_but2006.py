@@ -1,12 +1,11 @@
-"""but2006: every claim has a check, the checks run, and what they rest on holds on a short run."""
+"""but2006: what they rest on holds on a short run."""
 
 from __future__ import annotations
 
 import pytest
 
 from gamelane import experiment
-from gamelane.claims import Paper
-from gamelane.claims.but2006 import CHECKS, SCENARIO
+from gamelane.claims.but2006 import SCENARIO
 from gamelane.claims.but2006.arithmetic import FIFO_BURST, PRIORITY_BURST, burst, waits
 from gamelane.claims.but2006.arms import (
     ACKS_FIRST,
@@ -25,7 +24,6 @@ from gamelane.claims.but2006.arms import (
 )
 from gamelane.claims.but2006.passive import passive_round_trip
 from gamelane.claims.evidence import Evidence
-from gamelane.claims.findings import VERDICTS
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +31,6 @@ def short() -> Evidence:
     """A fifth of the paper's ten minutes."""
     base = experiment.load(SCENARIO).scenario.with_overrides([("duration", "120s")])
     return Evidence(base, repeats=2, threads=2)
-
-
-def test_every_claim_has_a_check_and_every_check_a_claim() -> None:
-    assert {claim.id for claim in Paper.read("but2006").claims} == set(CHECKS)
 
 
 def test_the_game_gains_and_the_download_pays(short: Evidence) -> None:
@@ -75,10 +69,3 @@ def test_a_capture_behind_the_queue_sees_the_downloads_wait_and_not_the_uploads(
     up, down = (passive_round_trip(short, PRIORITY, flow) for flow in (UPLOAD, DOWNLOAD))
     assert (up < 50).all()
     assert (down > 500).all()
-
-
-def test_every_check_comes_to_a_finding(short: Evidence) -> None:
-    for name, check in CHECKS.items():
-        finding = check(short)
-        assert finding.verdict in VERDICTS, name
-        assert finding.ours or finding.verdict == "cannot-tell", name

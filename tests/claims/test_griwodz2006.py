@@ -1,4 +1,4 @@
-"""griwodz2006: every claim has a check, and what the checks rest on is right by itself."""
+"""griwodz2006: what the checks rest on is right by itself."""
 
 from __future__ import annotations
 
@@ -7,16 +7,11 @@ import pytest
 from gamelane import experiment
 from gamelane.claims import Paper
 from gamelane.claims.evidence import Evidence
-from gamelane.claims.findings import VERDICTS
-from gamelane.claims.griwodz2006 import CHECKS, SCENARIO
+from gamelane.claims.griwodz2006 import SCENARIO
 from gamelane.claims.griwodz2006.arms import GRID, Condition, bursts, modified, multiplexed, simplex
 from gamelane.claims.griwodz2006.table2 import ITS_OWN_WORDS, _chance
 
 ROWS = [claim for claim in Paper.read("griwodz2006").claims if len(claim.id.split(".")) == 6]
-
-
-def test_every_claim_has_a_check_and_every_check_a_claim() -> None:
-    assert {claim.id for claim in Paper.read("griwodz2006").claims} == set(CHECKS)
 
 
 def test_the_table_is_whole() -> None:
@@ -77,13 +72,3 @@ def test_sharing_a_connection_saves_most_packets(short: Evidence) -> None:
         for arm in (simplex, multiplexed)
     )
     assert shared < 0.8 * direct  # 35 players fill fewer segments than 175
-
-
-def test_every_check_comes_to_a_finding() -> None:
-    """On a short replay, which decides little: that checks run, not what they find."""
-    base = experiment.load(SCENARIO).scenario.with_overrides([("duration", "300s")])
-    evidence = Evidence(base, repeats=1, threads=2)
-    for name, check in CHECKS.items():
-        finding = check(evidence)
-        assert finding.verdict in VERDICTS, name
-        assert finding.ours or finding.verdict == "cannot-tell", name

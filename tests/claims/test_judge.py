@@ -14,19 +14,19 @@ from gamelane.claims import PAPERS, Claim, Paper, Verdict
 from gamelane.claims.evidence import Arm, Evidence
 from gamelane.claims.findings import Finding, cannot_tell, given
 from gamelane.claims.judge import Judged, judge
+from gamelane.claims.register import Check, Register
 from gamelane.report.claims import write_claims
 
 FIRST, SECOND = Arm.of({"link.rtt": "20ms"}), Arm.of({"link.rtt": "60ms"})
 
 
 def _claim(name: str) -> Claim:
-    return Claim(f"stopped.{name}", "1", "ordinal", "rtt", "", "")
+    return Claim(f"stopped.{name}", "1", "result", "rtt", "", "")
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_a_paper_is_a_line_a_list_of_claims_and_a_check_for_each(name: str) -> None:
+def test_a_paper_is_a_line_and_a_list_of_claims(name: str) -> None:
     module = importlib.import_module(f"gamelane.claims.{name.replace('-', '_')}")
-    assert {claim.id for claim in Paper.read(name).claims} >= set(module.CHECKS)
     assert all(claim.id.startswith(f"{name}.") for claim in Paper.read(name).claims)
     assert experiment.load(module.SCENARIO).scenario.duration_s > 0
 
@@ -34,8 +34,7 @@ def test_a_paper_is_a_line_a_list_of_claims_and_a_check_for_each(name: str) -> N
 def test_one_report_over_all_papers(tmp_path: Path) -> None:
     papers = [Paper.read(name) for name in PAPERS]
     judged = [
-        Judged(paper, tuple(Verdict(claim.id, "reproduced", claim.theirs, "ours", "") for claim in paper.claims))
-        for paper in papers
+        Judged(paper, tuple(Verdict(claim.id, "reproduced", "ours", "") for claim in paper.claims)) for paper in papers
     ]
     write_claims(tmp_path / "claims.html", judged, 5)
     page = (tmp_path / "claims.html").read_text()
@@ -43,12 +42,13 @@ def test_one_report_over_all_papers(tmp_path: Path) -> None:
     assert "5 papers" in page
     for paper in papers:
         assert f'href="#{paper.name}"' in page
-        assert f"<td>{len(paper.claims)}</td>" in page
+        results = sum(claim.kind == "result" for claim in paper.claims)
+        assert f"<td>{results} reproduced</td>" in page
 
 
 def test_verdicts_of_finished_runs_are_kept(short: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
-    def of(arm: Arm) -> object:
-        def check(evidence: Evidence) -> Finding:
+    def of(arm: Arm) -> Check:
+        def check(evidence: Evidence, _: Claim) -> Finding:
             values = evidence.values(arm, "flows.quake3.rtt_ms.p50")
             return given(bool((values > 0).all()), values.tolist())
 
@@ -63,15 +63,15 @@ def test_verdicts_of_finished_runs_are_kept(short: Experiment, monkeypatch: pyte
         evidence._run = interrupted  # type: ignore[method-assign, assignment]
         evidence.prepare([SECOND])
 
+    checks = Register("stopped")
+    checks("first")(of(FIRST))
+    checks("second")(of(SECOND))
+    checks("players")(lambda *_: cannot_tell("there are no players here"))
     paper = ModuleType("gamelane.claims.stopped")
     vars(paper).update(
         SCENARIO="short",
         prefetch=second_batch_is_interrupted,
-        CHECKS={
-            "stopped.first": of(FIRST),
-            "stopped.second": of(SECOND),
-            "stopped.players": lambda _: cannot_tell("there are no players here"),
-        },
+        check=checks,
     )
     monkeypatch.setitem(sys.modules, paper.__name__, paper)
     monkeypatch.setattr(experiment, "load", lambda _: short)

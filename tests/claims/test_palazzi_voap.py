@@ -1,14 +1,12 @@
-"""palazzi-voap: every claim has a check, and what the checks rest on is right by itself."""
+"""palazzi-voap: what the checks rest on is right by itself."""
 
 from __future__ import annotations
 
 import pytest
 
 from gamelane import experiment
-from gamelane.claims import Paper
 from gamelane.claims.evidence import Arm, Evidence, columns
-from gamelane.claims.findings import VERDICTS
-from gamelane.claims.palazzi_voap import CHECKS, SCENARIO
+from gamelane.claims.palazzi_voap import SCENARIO
 from gamelane.claims.palazzi_voap.arms import GOODPUT, WAITING, averaged, queue_delay, regular, voap
 
 
@@ -16,10 +14,6 @@ from gamelane.claims.palazzi_voap.arms import GOODPUT, WAITING, averaged, queue_
 def short() -> Evidence:
     base = experiment.load(SCENARIO).scenario.with_overrides([("duration", "20s"), ("warmup", "5s")])
     return Evidence(base, repeats=1, threads=2)
-
-
-def test_every_claim_has_a_check_and_every_check_a_claim() -> None:
-    assert {claim.id for claim in Paper.read("palazzi-voap").claims} == set(CHECKS)
 
 
 def test_figures_average_fifty_runs_where_others_take_five() -> None:
@@ -83,13 +77,3 @@ def test_a_mesh_keeps_short_queues_at_every_hop(short: Evidence, relays: str) ->
         return sum(float(queue["backlog_packets"]["mean"]) for queue in down)
 
     assert waiting(voap()) < waiting(regular()) / 4
-
-
-def test_every_check_comes_to_a_finding() -> None:
-    """On short runs, which decide little: that checks run, not what they find."""
-    base = experiment.load(SCENARIO).scenario.with_overrides([("duration", "12s"), ("warmup", "2s")])
-    evidence = Evidence(base, repeats=1, threads=2)
-    for name, check in CHECKS.items():
-        finding = check(evidence)
-        assert finding.verdict in VERDICTS, name
-        assert finding.ours or finding.verdict == "cannot-tell", name

@@ -22,22 +22,22 @@ def test_every_claim_gets_a_verdict(tmp_path: Path) -> None:
     done = gamelane("reproduce", "collom2016", "--repeat", "1", "--json", "-o", tmp_path)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    assert document["schema"] == 1
+    assert document["schema"] == 2
     assert list(document["papers"]) == ["collom2016"]  # griwodz2006 is in tests/claims, on a short replay
     for name, found in document["papers"].items():
         assert [claim["id"] for claim in found["claims"]] == [claim.id for claim in Paper.read(name).claims]
-        assert sum(found["counts"].values()) == len(found["claims"])
+        assert sum(sum(kind.values()) for kind in found["counts"].values()) == len(found["claims"])
         for claim in found["claims"]:
-            assert claim.keys() == {"id", "verdict", "theirs", "ours", "why"}
-            assert claim["verdict"] == "reproduced" or claim["why"] or claim["ours"], claim["id"]
+            assert claim.keys() == {"id", "kind", "verdict", "theirs", "criterion", "ours", "why"}
+            assert claim["verdict"] in {"reproduced", "holds"} or claim["why"] or claim["ours"], claim["id"]
     assert json.loads((tmp_path / "claims.json").read_text()) == document
-    assert "reproduced" in (tmp_path / "claims.html").read_text()
+    assert "results:" in (tmp_path / "claims.html").read_text()
 
 
 def test_no_word_is_cut_in_80_columns() -> None:
     """Regression: six columns left ten characters for each, and longer words ended in an ellipsis."""
     paper = Paper.read("palazzi-voap")
-    verdicts = tuple(Verdict(claim.id, "differs", claim.theirs, "throughput(alpha=5)", "") for claim in paper.claims)
+    verdicts = tuple(Verdict(claim.id, "differs", "throughput(alpha=5)", "") for claim in paper.claims)
     for columns in (80, 160):
         text = io.StringIO()
         show([Judged(paper, verdicts)], Console(file=text, width=columns, markup=False))

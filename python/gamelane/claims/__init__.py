@@ -7,13 +7,27 @@ they start from and one check per claim. `judge.py` brings the two together.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any, Literal, get_args
 
-Judgement = Literal["reproduced", "differs", "cannot-tell"]
+Kind = Literal["result", "derived", "fitted", "input", "design", "opinion", "further"]
+KINDS: dict[Kind, str] = {
+    "result": "measured by the authors. We simulate it and compare",
+    "derived": "follows from other figures of the paper by arithmetic",
+    "fitted": "a figure that one of our models was fitted to. That we meet it proves nothing",
+    "input": "a setting of the paper. Our scenario has it",
+    "design": "something that gamelane can do or how it works, as the paper describes it",
+    "opinion": "about people, other works or live servers. No simulation decides it",
+    "further": "further work that the paper names, with our answer",
+}
+"""What kind of statement a claim is. Only results are evidence for the simulator."""
+
+Judgement = Literal["reproduced", "holds", "answered", "differs", "cannot-tell"]
 JUDGEMENTS: tuple[Judgement, ...] = get_args(Judgement)
+"""A result is reproduced and further work is answered. Statements of the other kinds hold."""
 
 PAPERS = {
     "collom2016": "Collom, The effects of an AQM enabled home gateway on First Person Shooter game traffic, 2016",
@@ -28,16 +42,22 @@ PAPERS = {
 class Claim:
     """A statement of a paper that can be checked.
 
-    `where` is the section or figure. `theirs` is the paper's value, or its words for a relation. `tolerance` says how
-    close our value must be.
+    `where` is the section or figure. `theirs` is the paper's value, or its words for a relation. `criterion` says in
+    words when our value agrees; `{name}` in it stands for a number of `limits`, which the check reads.
     """
 
     id: str
     where: str
-    kind: str
+    kind: Kind
     metric: str
     theirs: Any
-    tolerance: str
+    criterion: str
+    limits: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+    @property
+    def rule(self) -> str:
+        """Return the criterion with its numbers."""
+        return self.criterion.format_map({name: f"{limit:g}" for name, limit in self.limits.items()})
 
 
 @dataclass(frozen=True)
@@ -46,7 +66,6 @@ class Verdict:
 
     id: str
     verdict: Judgement
-    theirs: Any
     ours: Any
     why: str
 
@@ -66,6 +85,16 @@ class Paper:
         return cls(name, PAPERS[name], tuple(Claim(**row) for row in tomllib.loads(text)["claim"]))
 
 
-def counts(verdicts: Sequence[Verdict]) -> dict[str, int]:
-    """Count the verdicts of each kind."""
-    return {judgement: sum(verdict.verdict == judgement for verdict in verdicts) for judgement in JUDGEMENTS}
+def counts(rows: Sequence[tuple[Claim, Verdict]]) -> dict[Kind, dict[Judgement, int]]:
+    """Count the verdicts of each kind of claim, in the order of `KINDS` and `JUDGEMENTS`. Zeros are left out."""
+    found = Counter((claim.kind, verdict.verdict) for claim, verdict in rows)
+    return {
+        kind: {judgement: found[kind, judgement] for judgement in JUDGEMENTS if found[kind, judgement]}
+        for kind in KINDS
+        if any(kind == other for other, _ in found)
+    }
+
+
+def counted(numbers: Mapping[Judgement, int]) -> str:
+    """Return counts as text, such as "3 reproduced, 1 differs"."""
+    return ", ".join(f"{count} {judgement.replace('-', ' ')}" for judgement, count in numbers.items())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,6 +38,10 @@ class Arm:
         return Arm.of(dict(self.overrides) | dict(changes))
 
 
+PLAIN = Arm(())
+"""The scenario as it stands."""
+
+
 @dataclass
 class Evidence:
     """Runs arms of `base` on demand, each over `repeats` seeds from the scenario's seed on."""
@@ -59,6 +64,10 @@ class Evidence:
     def scenario(self, arm: Arm) -> _native.Scenario:
         """Return the scenario of an arm."""
         return self.base.with_overrides(list(arm.overrides))
+
+    def document(self, arm: Arm = PLAIN) -> dict[str, Any]:
+        """Return the scenario of an arm as the tables of its file."""
+        return tomllib.loads(self.scenario(arm).to_toml())
 
     def prepare(self, arms: list[Arm]) -> None:
         """Run many arms at once, on all threads, and keep their summaries in memory."""

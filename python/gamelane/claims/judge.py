@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gamelane import experiment
-from gamelane.claims import Claim, Paper, Verdict
+from gamelane.claims import Claim, Judgement, Paper, Verdict
 from gamelane.claims.evidence import Evidence, Unfinished
-from gamelane.claims.findings import Finding, cannot_tell
+from gamelane.claims.findings import Finding
+from gamelane.claims.register import Check
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def judge(paper: Paper, *, repeats: int, threads: int, on_run: Callable[[], None
     verdicts = []
     for claim in paper.claims:
         try:
-            verdicts.append(_verdict(claim, module.CHECKS, evidence))
+            verdicts.append(verdict(claim, module.check.checks[claim.id], evidence))
         except Unfinished:
             continue
         except KeyboardInterrupt:
@@ -50,10 +51,21 @@ def judge(paper: Paper, *, repeats: int, threads: int, on_run: Callable[[], None
     return Judged(paper, tuple(verdicts), interrupted)
 
 
-def _verdict(claim: Claim, checks: Mapping[str, Check], evidence: Evidence) -> Verdict:
-    check = checks.get(claim.id)
-    finding = cannot_tell("gamelane has no check for this claim yet") if check is None else check(evidence)
-    return Verdict(claim.id, finding.verdict, claim.theirs, finding.ours, finding.why)
+def verdict(claim: Claim, check: Check, evidence: Evidence) -> Verdict:
+    """Return the verdict of `check` on `claim`, in the word for its kind."""
+    finding = check(evidence, claim)
+    return Verdict(claim.id, _word(claim, finding), finding.ours, finding.why)
 
 
-Check = Callable[[Evidence], Finding]
+def _word(claim: Claim, finding: Finding) -> Judgement:
+    match claim.kind, finding.outcome:
+        case _, "cannot-tell":
+            return "cannot-tell"
+        case "further", _:
+            return "answered"
+        case "result", "reproduced":
+            return "reproduced"
+        case _, "reproduced":
+            return "holds"
+        case _:
+            return "differs"

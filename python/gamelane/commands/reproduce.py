@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gamelane.claims import PAPERS, Claim, Paper, counts
+from gamelane.claims import PAPERS, Claim, Judgement, Kind, Paper, counted, counts
 from gamelane.claims.judge import Judged, judge
 from gamelane.errors import ExitCode, UsageError, did_you_mean
 from gamelane.report.claims import words, write_claims
 from gamelane.terminal.talk import deliver, progress, say, say_where, stdout, writable
 
-COLOURS = {"reproduced": "green", "differs": "red", "cannot-tell": "yellow"}
+COLOURS: dict[Judgement, str] = {
+    "reproduced": "green",
+    "holds": "green",
+    "answered": "green",
+    "differs": "red",
+    "cannot-tell": "yellow",
+}
 
 
 def reproduce(paper: str, repeat: int, threads: int, json: bool, out: Path | None, quiet: bool) -> None:
@@ -29,7 +35,7 @@ def reproduce(paper: str, repeat: int, threads: int, json: bool, out: Path | Non
         judged.append(_judged(each, repeat, threads, quiet=quiet))
         if judged[-1].interrupted:
             break
-    document = {"schema": 1, "repeats": repeat, "papers": {each.paper.name: _document(each) for each in judged}}
+    document = {"schema": 2, "repeats": repeat, "papers": {each.paper.name: _document(each) for each in judged}}
     deliver(document, folder / "claims.json" if folder else None, lambda: show(judged, stdout()), json=json)
     if folder is not None:
         page = folder / "claims.html"
@@ -56,8 +62,19 @@ def _judged(paper: Paper, repeat: int, threads: int, *, quiet: bool) -> Judged:
 
 def _document(judged: Judged) -> dict[str, Any]:
     return {
-        "claims": [asdict(verdict) for verdict in judged.verdicts],
-        "counts": counts(judged.verdicts),
+        "claims": [
+            {
+                "id": claim.id,
+                "kind": claim.kind,
+                "verdict": verdict.verdict,
+                "theirs": claim.theirs,
+                "criterion": claim.rule,
+                "ours": verdict.ours,
+                "why": verdict.why,
+            }
+            for claim, verdict in judged.rows
+        ],
+        "counts": counts(judged.rows),
         "planned_claims": len(judged.paper.claims),
     }
 
@@ -68,11 +85,10 @@ def show(judged: list[Judged], console: Console) -> None:
         console.print(Text(each.paper.title, style="bold"))
         table = _table if console.width >= TABLE_WIDTH else _list
         console.print(table(each))
-        console.print(_counted(each))
+        _say_counts(counts(each.rows), console)
     if len(judged) > 1:
-        console.print()
-        for each in judged:
-            console.print(f"{each.paper.name}: {_counted(each)}")
+        console.print(Text(f"\n{len(judged)} papers", style="bold"))
+        _say_counts(counts([row for each in judged for row in each.rows]), console)
 
 
 TABLE_WIDTH = 120
@@ -80,13 +96,12 @@ TABLE_WIDTH = 120
 
 
 def _table(judged: Judged) -> Table:
-    table = Table("claim", "where", "verdict", "theirs", "ours", "why", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table("claim", "verdict", "theirs", "ours", "why", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for claim, verdict in judged.rows:
         table.add_row(
-            _name(judged, claim),
-            claim.where,
+            Text(_name(judged, claim)).append(f"\n{claim.kind}, {claim.where}", style="dim"),
             Text(verdict.verdict, style=COLOURS[verdict.verdict]),
-            words(verdict.theirs),
+            Text(words(claim.theirs)).append(f"\n{claim.rule}", style="dim"),
             words(verdict.ours),
             verdict.why,
         )
@@ -98,8 +113,9 @@ def _list(judged: Judged) -> Table:
     table.columns[1].overflow = "fold"
     for claim, verdict in judged.rows:
         judgement = Text(verdict.verdict, style=COLOURS[verdict.verdict])
-        table.add_row(judgement, Text(f"{_name(judged, claim)}, {claim.where}", style="bold"))
-        for word, text in (("theirs", verdict.theirs), ("ours", verdict.ours), ("why", verdict.why)):
+        table.add_row(judgement, Text(f"{_name(judged, claim)} ({claim.kind}), {claim.where}", style="bold"))
+        lines = {"theirs": claim.theirs, "agrees if": claim.rule, "ours": verdict.ours, "why": verdict.why}
+        for word, text in lines.items():
             if said := words(text):
                 table.add_row(Text(f"  {word}", style="dim"), said)
     return table
@@ -109,5 +125,9 @@ def _name(judged: Judged, claim: Claim) -> str:
     return claim.id.removeprefix(f"{judged.paper.name}.")
 
 
-def _counted(judged: Judged) -> str:
-    return ", ".join(f"{count} {judgement}" for judgement, count in counts(judged.verdicts).items())
+def _say_counts(numbers: Mapping[Kind, Mapping[Judgement, int]], console: Console) -> None:
+    """Print a line of counts for each kind of claim, results first."""
+    table = Table.grid("", "", padding=(0, 2, 0, 0))
+    for kind, of in numbers.items():
+        table.add_row(Text(kind, style="bold" if kind == "result" else ""), counted(of))
+    console.print(table)

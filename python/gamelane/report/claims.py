@@ -7,24 +7,26 @@ from pathlib import Path
 from typing import Any
 
 from gamelane import whole
-from gamelane.claims import counts
+from gamelane.claims import JUDGEMENTS, KINDS, counted, counts
 from gamelane.claims.judge import Judged
 from gamelane.plot.style import number
 from gamelane.report import pages
 
 
 def write_claims(path: Path, judged: Sequence[Judged], repeats: int) -> None:
-    """Write the page to `path`: every paper with the verdicts on its claims, in the order of the claims."""
-    papers = [(each.paper, each.rows, counts(each.verdicts)) for each in judged]
-    sums = {verdict: sum(of[verdict] for *_, of in papers) for verdict in papers[0][2]}
-    totals = f"{sum(sums.values())} claims: {', '.join(f'{count} {verdict}' for verdict, count in sums.items())}."
+    """Write the page to `path`: the counts by kind, then every paper with its claims in their order."""
+    papers = [(each.paper, each.rows, counts(each.rows)) for each in judged]
+    all_counts = counts([row for _, rows, _ in papers for row in rows])
     page = pages.render(
         "claims.html",
         [],
         styles=["claims.css"],
         papers=papers,
         repeats=repeats,
-        totals=totals.replace("-", " "),
+        all_counts=all_counts,
+        counted=counted,
+        kinds=KINDS,
+        judgements=JUDGEMENTS,
         words=words,
     )
     whole.replace(path, page)

@@ -7,10 +7,10 @@ loss suggests (gamelane/claims/but2006/loss.py). Nothing was set by this paper's
 from __future__ import annotations
 
 from gamelane.claims.burriss2006 import across, further, inputs, tables  # noqa: F401 - they register checks
-from gamelane.claims.burriss2006.arms import CELLS, CHECKS, none, prioritised, streams
+from gamelane.claims.burriss2006.arms import CELLS, check, none, prioritised, streams
 from gamelane.claims.evidence import Evidence
 
-__all__ = ["CHECKS", "SCENARIO", "prefetch"]
+__all__ = ["SCENARIO", "check", "prefetch"]
 
 SCENARIO = "burriss2006"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gamelane.claims import findings
+from gamelane.claims import Claim, findings
 from gamelane.claims.burriss2006.arms import CELLS, REFERENCE_MODEM, check, loss, none, prioritised
 from gamelane.claims.evidence import Evidence
 from gamelane.claims.findings import Finding, cannot_tell, given
@@ -23,7 +23,7 @@ CAUSES: dict[str, dict[str, str]] = {
 
 
 @check("more-tcp")
-def more_tcp(evidence: Evidence) -> Finding:
+def more_tcp(evidence: Evidence, _: Claim) -> Finding:
     return findings.all_of(
         *(
             findings.less(one, loss(evidence, none(one)), two, loss(evidence, none(two)), "%")
@@ -33,7 +33,7 @@ def more_tcp(evidence: Evidence) -> Finding:
 
 
 @check("more-udp-prio")
-def more_udp(evidence: Evidence) -> Finding:
+def more_udp(evidence: Evidence, _: Claim) -> Finding:
     evidence.prepare([prioritised(cell).with_(keys) for keys in CAUSES.values() for cell in CELLS])
     rows = [
         f"{name}: {', '.join(f'{loss(evidence, prioritised(cell).with_(keys)).mean():.2g}' for cell in CELLS)}"
@@ -53,5 +53,5 @@ def more_udp(evidence: Evidence) -> Finding:
 
 
 @check("tolerance.voip", "tolerance.game")
-def tolerance(_: Evidence) -> Finding:
+def tolerance(_: Evidence, __: Claim) -> Finding:
     return cannot_tell("an opinion about users; only a test with listeners and players can decide it")

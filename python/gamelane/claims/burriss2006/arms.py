@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 import numpy as np
 
 from gamelane import _native
 from gamelane.analysis.measures import gaps, rfc3550_jitter_series_ms
 from gamelane.claims.evidence import Arm, Evidence, Numbers, columns
-from gamelane.claims.findings import Finding
+from gamelane.claims.register import Register
 
 UDP, TCP = ("game", "game2"), ("upload", "upload2")
 
 CELLS = {"1t1u": (1, 1), "2t1u": (2, 1), "1t2u": (1, 2), "2t2u": (2, 2)}
 """The four tables: TCP and UDP streams, all upstream."""
 
-Check = Callable[[Evidence], Finding]
-CHECKS: dict[str, Check] = {}
-
-
-def check(*ids: str) -> Callable[[Check], Check]:
-    """Register the check of one or more claims."""
-
-    def register(function: Check) -> Check:
-        for claim in ids:
-            CHECKS[f"burriss2006.{claim}"] = function
-        return function
-
-    return register
+check = Register("burriss2006")
 
 
 NO_PRIORITY = {"gateway.up.queue": "fifo", "gateway.shape": "{}"}

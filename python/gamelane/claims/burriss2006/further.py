@@ -7,7 +7,7 @@ import json
 import numpy as np
 
 from gamelane import _native, experiment
-from gamelane.claims import findings
+from gamelane.claims import Claim, findings
 from gamelane.claims.burriss2006.arms import (
     CELLS,
     REFERENCE_MODEM,
@@ -24,14 +24,14 @@ PEERS = ("first", "second", "third")
 
 
 @check("f.ux")
-def users(_: Evidence) -> Finding:
+def users(_: Evidence, __: Claim) -> Finding:
     return cannot_tell(
         "needs users; gamelane.analysis.quality grades delay, jitter and loss by published studies of players"
     )
 
 
 @check("f.p2p")
-def peer_to_peer(evidence: Evidence) -> Finding:
+def peer_to_peer(evidence: Evidence, _: Claim) -> Finding:
     own = evidence.beside("hosted-match", lambda: experiment.load("hosted-match").scenario)
     fifo = Arm.of({})
     first = Arm.of({"gateway.up.queue": "priority", "gateway.priority": json.dumps(PEERS)})
@@ -51,7 +51,7 @@ def _over_peers(evidence: Evidence, arm: Arm, path: str) -> Numbers:
 
 
 @check("f.bothends")
-def both_ends(evidence: Evidence) -> Finding:
+def both_ends(evidence: Evidence, _: Claim) -> Finding:
     own = evidence.beside("but2006", lambda: experiment.load("but2006").scenario)
     up = Arm.of({"gateway.up.acks": "prioritise", "flow.download.tcp.receive_window": "256KiB"})
     both = up.with_({"gateway.down.queue": "priority"})
@@ -69,7 +69,7 @@ def both_ends(evidence: Evidence) -> Finding:
 
 
 @check("f.modem")
-def in_the_modem(evidence: Evidence) -> Finding:
+def in_the_modem(evidence: Evidence, _: Claim) -> Finding:
     modem = {"gateway.up.queue": "fifo", "gateway.shape": "{}", "gateway.modem.queue": "priority"}
     arms = {cell: prioritised(cell).with_(modem) for cell in CELLS}
     evidence.prepare(list(arms.values()))
@@ -86,12 +86,12 @@ def in_the_modem(evidence: Evidence) -> Finding:
 
 
 @check("f.bandwidth")
-def bandwidth_based(evidence: Evidence) -> Finding:
+def bandwidth_based(evidence: Evidence, _: Claim) -> Finding:
     return _classes(evidence, "drr", "one full packet per turn each")
 
 
 @check("f.class")
-def class_based(evidence: Evidence) -> Finding:
+def class_based(evidence: Evidence, _: Claim) -> Finding:
     return _classes(evidence, "htb", "a guaranteed rate for UDP, which borrows the rest")
 
 
@@ -123,7 +123,7 @@ DELAY = "flows.game.up.queue_delay_ms.mean"
 
 
 @check("f.vbr")
-def varying(evidence: Evidence) -> Finding:
+def varying(evidence: Evidence, _: Claim) -> Finding:
     text = _with_a_game(evidence.base.to_toml())
     own = evidence.beside("varying", lambda: _native.Scenario.parse(text, "burriss2006-varying.toml", []))
     cell = "1t1u"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
-
 import numpy as np
 
 from gamelane import _native
+from gamelane.claims import Claim
 from gamelane.claims.burriss2006.arms import check, prioritised
 from gamelane.claims.evidence import Evidence, columns
 from gamelane.claims.findings import Finding, given
@@ -25,7 +24,7 @@ model = "quake3-fixed"
 
 
 @check("up-model", "down-model")
-def models(evidence: Evidence) -> Finding:
+def models(evidence: Evidence, _: Claim) -> Finding:
     sent = _native.generate(_native.Scenario.parse(QUAKE, "quake3-fixed.toml", []), evidence.base.seed)
     found = []
     for direction in (True, False):
@@ -41,7 +40,7 @@ def models(evidence: Evidence) -> Finding:
 
 
 @check("procedure")
-def procedure(evidence: Evidence) -> Finding:
+def procedure(evidence: Evidence, _: Claim) -> Finding:
     return given(
         evidence.base.duration_s == 600,
         f"{evidence.base.duration_s:g} s, {evidence.repeats} seeds",
@@ -50,8 +49,8 @@ def procedure(evidence: Evidence) -> Finding:
 
 
 @check("altq")
-def altq(evidence: Evidence) -> Finding:
-    gateway = tomllib.loads(evidence.base.to_toml())["gateway"]
+def altq(evidence: Evidence, _: Claim) -> Finding:
+    gateway = evidence.document()["gateway"]
     return given(
         gateway["up"]["queue"] == "priority" and gateway["priority"] == ["game", "game2"],
         "strict priority for the UDP streams, 50 packets per queue as in ALTQ, shaped to 192 kbit/s",
@@ -60,7 +59,7 @@ def altq(evidence: Evidence) -> Finding:
 
 
 @check("cbr")
-def constant(evidence: Evidence) -> Finding:
+def constant(evidence: Evidence, _: Claim) -> Finding:
     spread = evidence.derived(prioritised("1t1u"), "sent", _interval_spread)
     return given(max(spread) < 1e-3, f"sending intervals differ by {1e3 * max(spread):.2g} us at most")
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gamelane.claims import Paper, findings
-from gamelane.claims.burriss2006.arms import CELLS, Check, check, loss, none, prioritised, received, streams, throughput
+from gamelane.claims import Claim, Paper, findings
+from gamelane.claims.burriss2006.arms import CELLS, check, loss, none, prioritised, received, streams, throughput
 from gamelane.claims.evidence import Arm, Evidence, Numbers
 from gamelane.claims.findings import Finding, all_of, given, number
+from gamelane.claims.register import Check
 
 ORDER_OF_MAGNITUDE = 10**0.5
 """Between a third and three times."""
@@ -56,15 +57,15 @@ ROWS = {
 def _cell(cell: str, name: str) -> Check:
     row = ROWS[name]
 
-    def judge(evidence: Evidence) -> Finding:
+    def judge(evidence: Evidence, _: Claim) -> Finding:
         theirs = _theirs(f"burriss2006.{cell}.{name}")
         found = []
         for their, arm in zip((theirs[0], theirs[-1]), (none(cell), prioritised(cell)), strict=True):
             own = row.read(evidence, arm)
             found.append(given(_near(float(own.mean()), their, row.tolerance), number(own)))
         joined = all_of(*found)
-        why = row.why if joined.verdict != "reproduced" else ""
-        return Finding(joined.verdict, f"{found[0].ours} and {found[1].ours} {row.unit}", why)
+        why = row.why if joined.outcome != "reproduced" else ""
+        return Finding(joined.outcome, f"{found[0].ours} and {found[1].ours} {row.unit}", why)
 
     check(f"{cell}.{name}")(judge)
     return judge
@@ -83,7 +84,7 @@ def _near(ours: float, theirs: float, tolerance: float) -> bool:
 
 
 def _signs(cell: str) -> Check:
-    def judge(evidence: Evidence) -> Finding:
+    def judge(evidence: Evidence, _: Claim) -> Finding:
         before, after = none(cell), prioritised(cell)
         less = [
             findings.less(
@@ -107,7 +108,7 @@ for _name in CELLS:
 
 
 @check("tcp-cost")
-def cost(evidence: Evidence) -> Finding:
+def cost(evidence: Evidence, _: Claim) -> Finding:
     theirs = _theirs("burriss2006.tcp-cost")
     ours = [
         float((100 * (throughput(evidence, prioritised(cell)) / throughput(evidence, none(cell)) - 1)).mean())

@@ -7,10 +7,10 @@ value, the scenario states ours, and docs/claims/but2006.md shows how much depen
 from __future__ import annotations
 
 from gamelane.claims.but2006 import arithmetic, baseline, further, inputs, link, loss, priority  # noqa: F401 - they register checks
-from gamelane.claims.but2006.arms import CHECKS, prefetched
+from gamelane.claims.but2006.arms import check, prefetched
 from gamelane.claims.evidence import Evidence
 
-__all__ = ["CHECKS", "SCENARIO", "prefetch"]
+__all__ = ["SCENARIO", "check", "prefetch"]
 
 SCENARIO = "but2006"
 

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from gamelane.claims.evidence import Arm, Evidence, Numbers
-from gamelane.claims.findings import Finding
+from gamelane.claims.register import Register
 
 GAME, UPLOAD, DOWNLOAD = "game", "upload", "download"
 
-Check = Callable[[Evidence], Finding]
-CHECKS: dict[str, Check] = {}
-
-
-def check(*ids: str) -> Callable[[Check], Check]:
-    """Register the check of one or more claims."""
-
-    def register(function: Check) -> Check:
-        for claim in ids:
-            CHECKS[f"but2006.{claim}"] = function
-        return function
-
-    return register
+check = Register("but2006")
 
 
 FIFO_QUEUE = {"gateway.up.queue": "fifo"}

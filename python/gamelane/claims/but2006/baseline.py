@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gamelane.claims import findings
+from gamelane.claims import Claim, findings
 from gamelane.claims.but2006.arms import (
     DOWNLOAD,
     DOWNLOAD_ALONE,
@@ -28,21 +28,21 @@ def own_window(window: str, arm: Arm = TWO_TRANSFERS) -> Arm:
 
 
 @check("base.down-alone")
-def down_alone(evidence: Evidence) -> Finding:
+def down_alone(evidence: Evidence, _: Claim) -> Finding:
     return findings.near(
-        throughput(evidence, DOWNLOAD_ALONE, DOWNLOAD), 2700, 0.30, "kbit/s", "an input: link.down was set for it"
+        throughput(evidence, DOWNLOAD_ALONE, DOWNLOAD), 2700, 30, "kbit/s", "an input: link.down was set for it"
     )
 
 
 @check("base.down-with-up")
-def down_with_up(evidence: Evidence) -> Finding:
+def down_with_up(evidence: Evidence, _: Claim) -> Finding:
     others = [own_window(window) for window in WINDOWS]
     evidence.prepare(others)
     means = [throughput(evidence, arm, DOWNLOAD).mean() for arm in others]
     return findings.near(
         throughput(evidence, TWO_TRANSFERS, DOWNLOAD),
         590,
-        0.30,
+        30,
         "kbit/s",
         "the download's rate is its window over the delay of its ACKs behind the upload's window, which the paper does"
         f" not give. With an upload window of {', '.join(WINDOWS)}: {', '.join(f'{mean:.0f}' for mean in means)}"
@@ -51,7 +51,7 @@ def down_with_up(evidence: Evidence) -> Finding:
 
 
 @check("base.quarter")
-def a_quarter(evidence: Evidence) -> Finding:
+def a_quarter(evidence: Evidence, _: Claim) -> Finding:
     share = 100 * throughput(evidence, TWO_TRANSFERS, DOWNLOAD) / throughput(evidence, DOWNLOAD_ALONE, DOWNLOAD)
     return given(
         2.5 <= float(share.mean()) < 100,
@@ -61,7 +61,7 @@ def a_quarter(evidence: Evidence) -> Finding:
 
 
 @check("base.ackdelay")
-def ack_delay(evidence: Evidence) -> Finding:
+def ack_delay(evidence: Evidence, _: Claim) -> Finding:
     slow, fast = (round_trip(evidence, arm, DOWNLOAD) for arm in (TWO_TRANSFERS, DOWNLOAD_ALONE))
     again = [evidence.values(arm, f"flows.{DOWNLOAD}.retransmissions") for arm in (DOWNLOAD_ALONE, TWO_TRANSFERS)]
     return findings.all_of(
@@ -76,7 +76,7 @@ def ack_delay(evidence: Evidence) -> Finding:
 
 
 @check("base.trace-evidence")
-def trace_evidence(evidence: Evidence) -> Finding:
+def trace_evidence(evidence: Evidence, _: Claim) -> Finding:
     seen = passive_round_trip(evidence, TWO_TRANSFERS, DOWNLOAD)
     true = round_trip(evidence, TWO_TRANSFERS.with_({"duration": "120s"}), DOWNLOAD)
     return given(
@@ -87,13 +87,13 @@ def trace_evidence(evidence: Evidence) -> Finding:
 
 
 @check("base.up-unhurt")
-def upload_unhurt(evidence: Evidence) -> Finding:
+def upload_unhurt(evidence: Evidence, _: Claim) -> Finding:
     up, down = (passive_round_trip(evidence, TWO_TRANSFERS, flow) for flow in (UPLOAD, DOWNLOAD))
     return findings.less("upload", up, "download", down, "ms", "measured beyond the modem, behind the bridge's queue")
 
 
 @check("base.more-bw")
-def more_bandwidth(evidence: Evidence) -> Finding:
+def more_bandwidth(evidence: Evidence, _: Claim) -> Finding:
     both, alone = (arm.with_(FOUR_TIMES) for arm in (TWO_TRANSFERS, DOWNLOAD_ALONE))
     return findings.less(
         "download beside an upload",
@@ -106,13 +106,13 @@ def more_bandwidth(evidence: Evidence) -> Finding:
 
 
 @check("down-lesser")
-def downstream_lesser(evidence: Evidence) -> Finding:
+def downstream_lesser(evidence: Evidence, _: Claim) -> Finding:
     up, down = (evidence.values(FIFO, f"flows.game.{way}.queue_delay_ms.mean") for way in ("up", "down"))
     return findings.less("queueing delay of the game down", down, "up", up, "ms")
 
 
 @check("game.minus10")
-def adding_the_game(evidence: Evidence) -> Finding:
+def adding_the_game(evidence: Evidence, _: Claim) -> Finding:
     without, with_game = (throughput(evidence, arm, DOWNLOAD) for arm in (TWO_TRANSFERS, FIFO))
     lost = without - with_game
     in_bytes = [arm.with_({"gateway.up.limit": "64KiB"}) for arm in (TWO_TRANSFERS, FIFO)]
@@ -126,7 +126,7 @@ def adding_the_game(evidence: Evidence) -> Finding:
 
 
 @check("noup")
-def no_upload(evidence: Evidence) -> Finding:
+def no_upload(evidence: Evidence, _: Claim) -> Finding:
     quiet = Arm.of(WITHOUT_UPLOAD)
     busy = Arm.of({})
     return findings.all_of(

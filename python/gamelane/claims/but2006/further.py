@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gamelane.claims import findings
+from gamelane.claims import Claim, findings
 from gamelane.claims.but2006.arms import (
     ACKS_FILTERED,
     ACKS_FIRST,
@@ -20,7 +20,7 @@ from gamelane.claims.findings import Finding, given
 
 
 @check("f.ackprio")
-def ack_priority(evidence: Evidence) -> Finding:
+def ack_priority(evidence: Evidence, _: Claim) -> Finding:
     arms = {"priority": PRIORITY, "ACKs second": ACKS_FIRST, "ACKs second and filtered": ACKS_FILTERED}
     rows = [
         f"{name}: download {throughput(evidence, arm, DOWNLOAD).mean():.0f}, upload"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gamelane import _native
-from gamelane.claims import findings
+from gamelane.claims import Claim, findings
 from gamelane.claims.but2006.arms import (
     FIFO_QUEUE,
     IN_THE_MODEM,
@@ -40,13 +40,13 @@ size = "1470B"
 
 
 @check("upstream-rate")
-def upstream_rate(evidence: Evidence) -> Finding:
+def upstream_rate(evidence: Evidence, _: Claim) -> Finding:
     full, small = (_highest_without_queue(evidence.repeats, size, {}) for size in (1470, 72))
     packets = _highest_without_queue(evidence.repeats, 72, MODEM_1_0)
     return findings.near(
         full,
         192,
-        0.03,
+        3,
         "kbit/s over Ethernet",
         "trials of rising rate find the modem's configured rate, with iperf's packets of 1470 B and, on this modem,"
         f" also of 72 B ({findings.number(small)}). On a modem without concatenation packets of 72 B queue above"
@@ -66,7 +66,7 @@ def _highest_without_queue(repeats: int, payload: int, modem: dict[str, str]) ->
 
 
 @check("unshaped-bridge")
-def unshaped_bridge(evidence: Evidence) -> Finding:
+def unshaped_bridge(evidence: Evidence, _: Claim) -> Finding:
     fifo, first = (game_delay(evidence, arm) for arm in (UNSHAPED.with_(FIFO_QUEUE), UNSHAPED))
     lost = [game_loss(evidence, arm) for arm in (UNSHAPED.with_(FIFO_QUEUE), UNSHAPED)]
     return given(
@@ -78,7 +78,7 @@ def unshaped_bridge(evidence: Evidence) -> Finding:
 
 
 @check("shaping-risks")
-def shaping_risks(evidence: Evidence) -> Finding:
+def shaping_risks(evidence: Evidence, _: Claim) -> Finding:
     slower = PRIORITY.with_({"gateway.shape.up": "160kbit"})
     shared = PRIORITY.with_({"link.docsis.modems": "20", "link.docsis.load": "95%"})
     evidence.prepare([slower, shared])
@@ -100,7 +100,7 @@ def shaping_risks(evidence: Evidence) -> Finding:
 
 
 @check("inmodem", "f.inmodem")
-def in_modem(evidence: Evidence) -> Finding:
+def in_modem(evidence: Evidence, _: Claim) -> Finding:
     bridge, modem = (game_delay(evidence, arm) for arm in (PRIORITY, IN_THE_MODEM))
     old = [arm.with_(MODEM_1_0 | {"gateway.modem.limit": "50p"}) for arm in (PRIORITY, IN_THE_MODEM)]
     evidence.prepare(old)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gamelane.claims import findings
+from gamelane.claims import Claim, findings
 from gamelane.claims.but2006.arms import (
     ACKS_FILTERED,
     ACKS_FIRST,
@@ -33,21 +33,21 @@ WAITING = (
 
 
 @check("pq.down-thr")
-def download(evidence: Evidence) -> Finding:
+def download(evidence: Evidence, _: Claim) -> Finding:
     return findings.all_of(
-        findings.near(throughput(evidence, FIFO, DOWNLOAD), 580, 0.30, "kbit/s with FIFO"),
-        findings.near(throughput(evidence, PRIORITY, DOWNLOAD), 380, 0.30, "with priority"),
+        findings.near(throughput(evidence, FIFO, DOWNLOAD), 580, 30, "kbit/s with FIFO"),
+        findings.near(throughput(evidence, PRIORITY, DOWNLOAD), 380, 30, "with priority"),
         why=WAITING,
     )
 
 
 @check("pq.down-drop")
-def download_drop(evidence: Evidence) -> Finding:
+def download_drop(evidence: Evidence, _: Claim) -> Finding:
     drop = fall(throughput(evidence, FIFO, DOWNLOAD), throughput(evidence, PRIORITY, DOWNLOAD))
     return findings.near(
         drop,
         35,
-        0.30,
+        30,
         "%",
         "in a queue of its own with 50 slots the upload no longer loses packets to the game, so its whole window is in"
         " front of the ACKs",
@@ -55,16 +55,16 @@ def download_drop(evidence: Evidence) -> Finding:
 
 
 @check("pq.down-rtt")
-def download_round_trip(evidence: Evidence) -> Finding:
+def download_round_trip(evidence: Evidence, _: Claim) -> Finding:
     return findings.all_of(
-        findings.near(round_trip(evidence, FIFO, DOWNLOAD), 464, 0.30, "ms with FIFO"),
-        findings.near(round_trip(evidence, PRIORITY, DOWNLOAD), 724, 0.30, "with priority"),
+        findings.near(round_trip(evidence, FIFO, DOWNLOAD), 464, 30, "ms with FIFO"),
+        findings.near(round_trip(evidence, PRIORITY, DOWNLOAD), 724, 30, "with priority"),
         why=WAITING,
     )
 
 
 @check("pq.down-rtt.sign")
-def download_pays(evidence: Evidence) -> Finding:
+def download_pays(evidence: Evidence, _: Claim) -> Finding:
     return findings.all_of(
         findings.less(
             "FIFO", round_trip(evidence, FIFO, DOWNLOAD), "priority", round_trip(evidence, PRIORITY, DOWNLOAD), "ms"
@@ -76,18 +76,18 @@ def download_pays(evidence: Evidence) -> Finding:
 
 
 @check("pq.up-thr")
-def upload(evidence: Evidence) -> Finding:
+def upload(evidence: Evidence, _: Claim) -> Finding:
     fifo, first = (throughput(evidence, arm, UPLOAD) for arm in (FIFO, PRIORITY))
     return findings.all_of(
-        findings.near(fifo, 170, 0.10, "kbit/s with FIFO"),
-        findings.near(first, 150, 0.10, "with priority"),
+        findings.near(fifo, 170, 10, "kbit/s with FIFO"),
+        findings.near(first, 150, 10, "with priority"),
         why="the upload has the rest of 192 kbit/s. Theirs falls by 12 % with priority, ours does not. Without priority"
         " the game takes its rate minus its loss, which is 28 % there and a few per cent here",
     )
 
 
 @check("pq.up-rtt")
-def upload_round_trip(evidence: Evidence) -> Finding:
+def upload_round_trip(evidence: Evidence, _: Claim) -> Finding:
     both = np.concatenate([passive_round_trip(evidence, arm, UPLOAD) for arm in (FIFO, PRIORITY)])
     end = round_trip(evidence, FIFO, UPLOAD)
     return given(
@@ -99,7 +99,7 @@ def upload_round_trip(evidence: Evidence) -> Finding:
 
 
 @check("pq.up-rtt.const")
-def upload_round_trip_constant(evidence: Evidence) -> Finding:
+def upload_round_trip_constant(evidence: Evidence, _: Claim) -> Finding:
     fifo, first = (passive_round_trip(evidence, arm, UPLOAD, "p50") for arm in (FIFO, PRIORITY))
     means = [passive_round_trip(evidence, arm, UPLOAD) for arm in (FIFO, PRIORITY)]
     return given(
@@ -111,17 +111,17 @@ def upload_round_trip_constant(evidence: Evidence) -> Finding:
 
 
 @check("pq.delay.fifo-median")
-def fifo_median(evidence: Evidence) -> Finding:
-    return findings.near(game_delay(evidence, FIFO, "p50"), 1072, 0.30, "ms")
+def fifo_median(evidence: Evidence, _: Claim) -> Finding:
+    return findings.near(game_delay(evidence, FIFO, "p50"), 1072, 30, "ms")
 
 
 @check("pq.delay.fifo-mean")
-def fifo_mean(evidence: Evidence) -> Finding:
+def fifo_mean(evidence: Evidence, _: Claim) -> Finding:
     larger, modem = FIFO.with_({"gateway.up.limit": "64p"}), FIFO.with_(MODEM_1_0)
     return findings.near(
         game_delay(evidence, FIFO),
         1294,
-        0.30,
+        30,
         "ms",
         "the delay is the bytes in 50 slots. Their mean is above their median, so sometimes more bytes waited. With 64"
         " slots"
@@ -131,12 +131,12 @@ def fifo_mean(evidence: Evidence) -> Finding:
 
 
 @check("pq.delay.prio-mean")
-def priority_mean(evidence: Evidence) -> Finding:
-    return findings.near(game_delay(evidence, PRIORITY), 39, 0.30, "ms")
+def priority_mean(evidence: Evidence, _: Claim) -> Finding:
+    return findings.near(game_delay(evidence, PRIORITY), 39, 30, "ms")
 
 
 @check("pq.delay.prio-p75")
-def priority_p75(evidence: Evidence) -> Finding:
+def priority_p75(evidence: Evidence, _: Claim) -> Finding:
     return given(
         float(game_delay(evidence, PRIORITY, "p75").mean()) < 29,
         f"{findings.number(game_delay(evidence, PRIORITY, 'p75'))} ms",
@@ -147,13 +147,13 @@ def priority_p75(evidence: Evidence) -> Finding:
 
 
 @check("pq.delay.ratio")
-def ratio(evidence: Evidence) -> Finding:
+def ratio(evidence: Evidence, _: Claim) -> Finding:
     found = game_delay(evidence, FIFO) / game_delay(evidence, PRIORITY)
     return given(bool(np.all(found > 10)), f"{findings.number(found)} times lower on average", "theirs is 33 times")
 
 
 @check("fig5")
-def figure_5(evidence: Evidence) -> Finding:
+def figure_5(evidence: Evidence, _: Claim) -> Finding:
     pairs = {q: (game_delay(evidence, PRIORITY, q), game_delay(evidence, FIFO, q)) for q in QUANTILES}
     return given(
         all(bool(np.all(first < fifo)) for first, fifo in pairs.values()),
@@ -163,12 +163,12 @@ def figure_5(evidence: Evidence) -> Finding:
 
 
 @check("tolerable-drop")
-def tolerable(_: Evidence) -> Finding:
+def tolerable(_: Evidence, __: Claim) -> Finding:
     return cannot_tell("an opinion about users; their own download falls by 34.5 %")
 
 
 @check("minimal-impact")
-def minimal(evidence: Evidence) -> Finding:
+def minimal(evidence: Evidence, _: Claim) -> Finding:
     drops = [
         fall(throughput(evidence, FIFO, flow), throughput(evidence, PRIORITY, flow)) for flow in (UPLOAD, DOWNLOAD)
     ]
@@ -180,7 +180,7 @@ def minimal(evidence: Evidence) -> Finding:
 
 
 @check("ackprio")
-def ack_priority(evidence: Evidence) -> Finding:
+def ack_priority(evidence: Evidence, _: Claim) -> Finding:
     before, after = (
         (round_trip(evidence, arm, DOWNLOAD), throughput(evidence, arm, DOWNLOAD), throughput(evidence, arm, UPLOAD))
         for arm in (PRIORITY, ACKS_FIRST)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from gamelane.claims.collom2016 import fair, game_alone, inputs, mechanisms, single, video  # noqa: F401 - they register checks
 from gamelane.claims.collom2016.arms import (
     BASE_RTTS,
-    CHECKS,
     FAST,
     GAME,
     GAMES,
@@ -18,6 +17,7 @@ from gamelane.claims.collom2016.arms import (
     alone,
     alone_at_40ms,
     bulk_only,
+    check,
     dash_only,
     every_game_and_rtt,
     fifo_variants,
@@ -26,7 +26,7 @@ from gamelane.claims.collom2016.arms import (
 )
 from gamelane.claims.evidence import Evidence
 
-__all__ = ["CHECKS", "SCENARIO", "prefetch"]
+__all__ = ["SCENARIO", "check", "prefetch"]
 
 SCENARIO = "collom2016"
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from gamelane import _native
-from gamelane.claims import findings
+from gamelane.claims import Claim, findings
 from gamelane.claims.collom2016.arms import (
     BASE_RTTS,
     FAST,
@@ -18,7 +18,6 @@ from gamelane.claims.collom2016.arms import (
     RTT_MEAN,
     RTT_MEDIAN,
     SLOW,
-    Check,
     check,
     every_game_and_rtt,
     fluctuation,
@@ -29,25 +28,26 @@ from gamelane.claims.collom2016.arms import (
 from gamelane.claims.collom2016.single import peak
 from gamelane.claims.evidence import Arm, Evidence, Numbers, columns
 from gamelane.claims.findings import Finding, given
+from gamelane.claims.register import Check
 
 
 @check("fqpie.max")
-def fq_pie_peak(evidence: Evidence) -> Finding:
+def fq_pie_peak(evidence: Evidence, _: Claim) -> Finding:
     return peak(evidence, "fq_pie", 75)
 
 
 @check("fqcodel.max")
-def fq_codel_peak(evidence: Evidence) -> Finding:
+def fq_codel_peak(evidence: Evidence, _: Claim) -> Finding:
     return peak(evidence, "fq_codel", 80)
 
 
 @check("fqpie.mean")
-def fq_pie_mean(evidence: Evidence) -> Finding:
-    return findings.near(evidence.values(paper("fq_pie"), RTT_MEAN), 60, 0.30, "ms")
+def fq_pie_mean(evidence: Evidence, _: Claim) -> Finding:
+    return findings.near(evidence.values(paper("fq_pie"), RTT_MEAN), 60, 30, "ms")
 
 
 @check("fqpie.added")
-def fq_pie_added(evidence: Evidence) -> Finding:
+def fq_pie_added(evidence: Evidence, _: Claim) -> Finding:
     mean = evidence.values(paper("fq_pie"), RTT_MEAN) - 40
     peak = evidence.values(paper("fq_pie"), RTT_MAX) - 40
     return findings.all_of(
@@ -58,13 +58,13 @@ def fq_pie_added(evidence: Evidence) -> Finding:
 
 
 @check("fqcodel.vs-fqpie")
-def fq_alike(evidence: Evidence) -> Finding:
+def fq_alike(evidence: Evidence, _: Claim) -> Finding:
     ratio = evidence.values(paper("fq_codel"), RTT_MAX) / evidence.values(paper("fq_pie"), RTT_MAX)
-    return findings.near(ratio, 1, 0.30, "of FQ-PIE's maximum")
+    return findings.near(ratio, 1, 30, "of FQ-PIE's maximum")
 
 
 @check("fq.rtt-order")
-def rtt_order(evidence: Evidence) -> Finding:
+def rtt_order(evidence: Evidence, _: Claim) -> Finding:
     peaks = {queue: evidence.values(paper(queue), RTT_MAX) for queue in QUEUES}
     peaks["fq"] = np.maximum(peaks["fq_pie"], peaks["fq_codel"])
     order = ("fq", "codel", "pie", "fifo")
@@ -72,7 +72,7 @@ def rtt_order(evidence: Evidence) -> Finding:
 
 
 def _never_loses(queue: str) -> Check:
-    def judge_queue(evidence: Evidence) -> Finding:
+    def judge_queue(evidence: Evidence, _: Claim) -> Finding:
         all_lost = np.concatenate([lost(evidence, arm) for arm in every_game_and_rtt(queue)])
         return findings.zero(all_lost, "packets", "7 games at 8 round-trip times")
 
@@ -86,7 +86,7 @@ check("fqpie.loss0")(_never_loses("fq_pie"))
 
 
 @check("fq.thr")
-def fq_throughput(evidence: Evidence) -> Finding:
+def fq_throughput(evidence: Evidence, _: Claim) -> Finding:
     cv = {queue: fluctuation(evidence, paper(queue)) for queue in QUEUES}
     found = [
         findings.less(f"cv {fq}", cv[fq], other, cv[other], "")
@@ -97,7 +97,7 @@ def fq_throughput(evidence: Evidence) -> Finding:
 
 
 @check("fq.sparse")
-def fq_sparse(evidence: Evidence) -> Finding:
+def fq_sparse(evidence: Evidence, _: Claim) -> Finding:
     def measure(run: _native.Run) -> float:
         """Return the share of the game's upstream packets that waited less than 10 ms, its packet interval."""
         rows = columns(run, "delay")
@@ -112,7 +112,7 @@ def fq_sparse(evidence: Evidence) -> Finding:
 
 
 @check("fq.base-sweep")
-def fq_base_sweep(evidence: Evidence) -> Finding:
+def fq_base_sweep(evidence: Evidence, _: Claim) -> Finding:
     added = {
         rtt: evidence.values(mixed("fq_codel", 1000, rtt=rtt), RTT_MEDIAN) - float(rtt.removesuffix("ms"))
         for rtt in BASE_RTTS
@@ -129,7 +129,7 @@ def _iqr(evidence: Evidence, arm: Arm) -> Numbers:
 
 
 @check("fq.fast-link")
-def fq_fast_link(evidence: Evidence) -> Finding:
+def fq_fast_link(evidence: Evidence, _: Claim) -> Finding:
     return findings.all_of(
         *(
             findings.less(
@@ -145,7 +145,7 @@ def fq_fast_link(evidence: Evidence) -> Finding:
 
 
 @check("fast-link.no-aqm")
-def fast_link_benefit(evidence: Evidence) -> Finding:
+def fast_link_benefit(evidence: Evidence, _: Claim) -> Finding:
     def benefit(link: tuple[str, str]) -> Numbers:
         fifo = evidence.values(mixed("fifo", 100, link), RTT_MEAN)
         return fifo - evidence.values(mixed("fq_codel", 1000, link), RTT_MEAN)
@@ -154,7 +154,7 @@ def fast_link_benefit(evidence: Evidence) -> Finding:
 
 
 @check("all-aqm-help")
-def every_aqm_helps(evidence: Evidence) -> Finding:
+def every_aqm_helps(evidence: Evidence, _: Claim) -> Finding:
     fifo = evidence.values(paper("fifo"), RTT_MEAN)
     return findings.all_of(
         *(findings.less(queue, evidence.values(paper(queue), RTT_MEAN), "fifo", fifo, "ms") for queue in QUEUES[1:])
@@ -162,7 +162,7 @@ def every_aqm_helps(evidence: Evidence) -> Finding:
 
 
 @check("all-games-same")
-def games_alike(evidence: Evidence) -> Finding:
+def games_alike(evidence: Evidence, _: Claim) -> Finding:
     ranks, peaks = {}, {}
     for game in GAMES:
         means = [evidence.values(paper(queue).with_({f"flow.{GAME}.model": game}), RTT_MEAN).mean() for queue in QUEUES]

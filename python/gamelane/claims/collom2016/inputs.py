@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from gamelane import _native
+from gamelane.claims import Claim
 from gamelane.claims.collom2016.arms import (
     BASE_RTTS,
     DASH,
@@ -25,24 +25,20 @@ from gamelane.claims.collom2016.arms import (
     check,
     mixed,
 )
-from gamelane.claims.evidence import Arm, Evidence
+from gamelane.claims.evidence import Evidence
 from gamelane.claims.findings import Finding, cannot_tell, given
 
 CONSTANT = 1.05
 """Rates whose ratio is below this count as constant."""
 
 
-def _toml(evidence: Evidence, arm: Arm | None = None) -> dict[str, Any]:
-    return tomllib.loads(evidence.scenario(arm or Arm(())).to_toml())
-
-
 def _flow(evidence: Evidence, name: str) -> dict[str, Any]:
-    flows: list[dict[str, Any]] = _toml(evidence)["flow"]
+    flows: list[dict[str, Any]] = evidence.document()["flow"]
     return next(flow for flow in flows if flow["name"] == name)
 
 
 @check("sweep")
-def sweep(evidence: Evidence) -> Finding:
+def sweep(evidence: Evidence, _: Claim) -> Finding:
     cells = [
         mixed(queue, packets, link, rtt).with_({f"flow.{GAME}.model": game})
         for link in (SLOW, FAST)
@@ -56,7 +52,7 @@ def sweep(evidence: Evidence) -> Finding:
 
 
 @check("bandwidths", "rttbase", "queues", "buffers", "games")
-def grid_axes(evidence: Evidence) -> Finding:
+def grid_axes(evidence: Evidence, _: Claim) -> Finding:
     return given(
         all(
             evidence.scenario(mixed(q, p, link, rtt))
@@ -73,8 +69,8 @@ def grid_axes(evidence: Evidence) -> Finding:
 
 
 @check("cc")
-def congestion_control(evidence: Evidence) -> Finding:
-    tcp = _toml(evidence)["tcp"]
+def congestion_control(evidence: Evidence, _: Claim) -> Finding:
+    tcp = evidence.document()["tcp"]
     return given(
         tcp == {"stack": "freebsd-10"},
         "FreeBSD 10's row: NewReno with SACK",
@@ -84,13 +80,13 @@ def congestion_control(evidence: Evidence) -> Finding:
 
 
 @check("fourplayer")
-def four_players(evidence: Evidence) -> Finding:
+def four_players(evidence: Evidence, _: Claim) -> Finding:
     flow = _flow(evidence, GAME)
     return given(flow["app"] == "game" and flow["players"] == 4, "one client, one server, sizes of 4 players")
 
 
 @check("p2p-overhead")
-def peer_to_peer(evidence: Evidence) -> Finding:
+def peer_to_peer(evidence: Evidence, _: Claim) -> Finding:
     rates: dict[str, list[float]] = {"player": [], "host": []}
     for role, found in rates.items():
         for players in (2, 4, 8):
@@ -108,12 +104,12 @@ def peer_to_peer(evidence: Evidence) -> Finding:
 
 
 @check("discovery")
-def discovery(_: Evidence) -> Finding:
+def discovery(_: Evidence, __: Claim) -> Finding:
     return cannot_tell("server discovery is not modelled, because it ends before the match begins")
 
 
 @check("arma")
-def arma(evidence: Evidence) -> Finding:
+def arma(evidence: Evidence, _: Claim) -> Finding:
     sizes = {}
     for players in (2, 3, 4, 16, 32):
         arm = alone().with_({f"flow.{GAME}.players": str(players)})
@@ -131,7 +127,7 @@ def arma(evidence: Evidence) -> Finding:
 
 
 @check("bulk")
-def bulk(evidence: Evidence) -> Finding:
+def bulk(evidence: Evidence, _: Claim) -> Finding:
     flow = _flow(evidence, UPLOAD)
     return given(
         flow["start"] == "10s" and flow["direction"] == "up" and "stop" not in flow, "up, from 10 s to the end"
@@ -139,7 +135,7 @@ def bulk(evidence: Evidence) -> Finding:
 
 
 @check("web")
-def web(evidence: Evidence) -> Finding:
+def web(evidence: Evidence, _: Claim) -> Finding:
     flow = _flow(evidence, WEB)
     return given(
         flow["every"] == "10s",
@@ -149,7 +145,7 @@ def web(evidence: Evidence) -> Finding:
 
 
 @check("dash")
-def dash(evidence: Evidence) -> Finding:
+def dash(evidence: Evidence, _: Claim) -> Finding:
     flow = _flow(evidence, DASH)
     ours = (flow["chunk"], flow["rates"], flow["gap"], flow["period"])
     same = ours == ("5s", ["500kbit", "1mbit", "5mbit"], "2s", "10s")
@@ -157,7 +153,7 @@ def dash(evidence: Evidence) -> Finding:
 
 
 @check("t1.sydney", "t1.california", "t1.washington", "t1.london")
-def live_servers(_: Evidence) -> Finding:
+def live_servers(_: Evidence, __: Claim) -> Finding:
     return cannot_tell("pings to public servers of 2016 cannot be repeated; their values can be used as link.rtt")
 
 
@@ -173,12 +169,12 @@ def live_servers(_: Evidence) -> Finding:
     "qoe.jitter",
     "qoe.serverchoice",
 )
-def literature(_: Evidence) -> Finding:
+def literature(_: Evidence, __: Claim) -> Finding:
     return cannot_tell("a result of another paper; only players can decide it")
 
 
 @check("live.grid", "live.delay", "live.loss", "live.latency-over-loss")
-def live_trial(_: Evidence) -> Finding:
+def live_trial(_: Evidence, __: Claim) -> Finding:
     return cannot_tell(
         "a trial with players; `gamelane impair trial` repeats its conditions on a real link, but only players can"
         " decide"

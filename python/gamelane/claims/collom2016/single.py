@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gamelane import _native
-from gamelane.claims import findings
+from gamelane.claims import Claim, findings
 from gamelane.claims.collom2016.arms import (
     DASH,
     GAME,
@@ -13,7 +13,6 @@ from gamelane.claims.collom2016.arms import (
     RTT_MEAN,
     UPLOAD,
     WEB,
-    Check,
     alone_at_40ms,
     bulk_only,
     check,
@@ -31,10 +30,11 @@ from gamelane.claims.collom2016.arms import (
 )
 from gamelane.claims.evidence import Evidence, columns
 from gamelane.claims.findings import Finding, cannot_tell
+from gamelane.claims.register import Check
 
 
 @check("fifo.mixed-jump")
-def fifo_jump(evidence: Evidence) -> Finding:
+def fifo_jump(evidence: Evidence, _: Claim) -> Finding:
     jam = paper("fifo")
     found = [
         findings.less(
@@ -50,14 +50,14 @@ def fifo_jump(evidence: Evidence) -> Finding:
 
 
 @check("fifo.peak")
-def fifo_peak(evidence: Evidence) -> Finding:
+def fifo_peak(evidence: Evidence, _: Claim) -> Finding:
     variants = {name: findings.number(evidence.values(arm, RTT_MAX)) for name, arm in fifo_variants().items()}
     listed = "; ".join(f"{name}: {peak} ms" for name, peak in variants.items())
     share = evidence.derived(paper("fifo"), "slots", _game_share_of_uplink)
     return findings.near(
         evidence.values(paper("fifo"), RTT_MAX),
         570,
-        0.30,
+        30,
         "ms",
         f"100 slots are not 100 full packets: {100 * float(np.mean(share)):.0f} % of the packets on the uplink are 88 B"
         f" game packets. With one setting changed: {listed}",
@@ -74,12 +74,12 @@ def _game_share_of_uplink(run: _native.Run) -> float:
 
 
 @check("fifo.gamestart")
-def fifo_game_start(_: Evidence) -> Finding:
+def fifo_game_start(_: Evidence, __: Claim) -> Finding:
     return cannot_tell("the paper does not say why its plots start near 8 s; our game runs from 0 s")
 
 
 @check("fifo.cause")
-def fifo_cause(evidence: Evidence) -> Finding:
+def fifo_cause(evidence: Evidence, _: Claim) -> Finding:
     base = evidence.values(alone_at_40ms(), RTT_MEAN)
     down = evidence.values(without(paper("fifo"), UPLOAD), RTT_MEAN) - base
     return findings.less(
@@ -88,13 +88,13 @@ def fifo_cause(evidence: Evidence) -> Finding:
 
 
 @check("fifo.period")
-def fifo_period(evidence: Evidence) -> Finding:
+def fifo_period(evidence: Evidence, _: Claim) -> Finding:
     periods = period(paper("fifo"), "period-down", "delay", "down")(evidence)
-    return findings.near(periods, 10, 0.10, "s between peaks of downstream queue delay")
+    return findings.near(periods, 10, 10, "s between peaks of downstream queue delay")
 
 
 @check("fifo.thr-fluct")
-def fifo_fluctuation(evidence: Evidence) -> Finding:
+def fifo_fluctuation(evidence: Evidence, _: Claim) -> Finding:
     return findings.all_of(
         findings.less(
             "cv alone", fluctuation(evidence, alone_at_40ms()), "mixed", fluctuation(evidence, paper("fifo")), ""
@@ -104,25 +104,25 @@ def fifo_fluctuation(evidence: Evidence) -> Finding:
 
 
 @check("fifo.loss")
-def fifo_loss(evidence: Evidence) -> Finding:
-    return findings.above_zero(loss_percent(evidence, paper("fifo")), "% of game packets")
+def fifo_loss(evidence: Evidence, _: Claim) -> Finding:
+    return findings.above(loss_percent(evidence, paper("fifo")), 0, "% of game packets")
 
 
 @check("pie.peak")
-def pie_peak(evidence: Evidence) -> Finding:
+def pie_peak(evidence: Evidence, _: Claim) -> Finding:
     return peak(evidence, "pie", 420)
 
 
 @check("codel.peak")
-def codel_peak(evidence: Evidence) -> Finding:
+def codel_peak(evidence: Evidence, _: Claim) -> Finding:
     return peak(evidence, "codel", 250)
 
 
 def peak(evidence: Evidence, queue: str, theirs: float) -> Finding:
-    finding = findings.near(evidence.values(paper(queue), RTT_MAX), theirs, 0.30, "ms")
-    if finding.verdict == "reproduced":
+    finding = findings.near(evidence.values(paper(queue), RTT_MAX), theirs, 30, "ms")
+    if finding.outcome == "reproduced":
         return finding
-    return Finding(finding.verdict, finding.ours, _peak_cause(evidence, queue))
+    return Finding(finding.outcome, finding.ours, _peak_cause(evidence, queue))
 
 
 def _peak_cause(evidence: Evidence, queue: str) -> str:
@@ -140,7 +140,7 @@ def _peak_cause(evidence: Evidence, queue: str) -> str:
 
 
 @check("pie.bulk")
-def pie_majority(evidence: Evidence) -> Finding:
+def pie_majority(evidence: Evidence, _: Claim) -> Finding:
     def measure(run: _native.Run) -> float:
         rows = columns(run, "rtt")
         own = rows["rtt_ms"][(rows["flow"] == GAME) & (rows["t_s"] >= 12)]
@@ -151,7 +151,7 @@ def pie_majority(evidence: Evidence) -> Finding:
 
 
 def _below_fifo(queue: str) -> Check:
-    def judge_queue(evidence: Evidence) -> Finding:
+    def judge_queue(evidence: Evidence, _: Claim) -> Finding:
         return findings.all_of(
             *(
                 findings.less(
@@ -175,18 +175,18 @@ check("codel.lt-fifo")(_below_fifo("codel"))
 
 
 @check("codel.lt-pie")
-def codel_below_pie(evidence: Evidence) -> Finding:
+def codel_below_pie(evidence: Evidence, _: Claim) -> Finding:
     return findings.less(
         "codel", evidence.values(paper("codel"), RTT_MAX), "pie", evidence.values(paper("pie"), RTT_MAX), "ms"
     )
 
 
 @check("pie.spikes")
-def pie_spikes(evidence: Evidence) -> Finding:
+def pie_spikes(evidence: Evidence, _: Claim) -> Finding:
     return findings.near(
         period(paper("pie"), "period-rtt", "rtt", None)(evidence),
         10,
-        0.10,
+        10,
         "s between spikes",
         "only downstream spikes: "
         + findings.number(period(paper("pie"), "period-down", "delay", "down")(evidence))
@@ -195,7 +195,7 @@ def pie_spikes(evidence: Evidence) -> Finding:
 
 
 def _more_loss(queue: str) -> Check:
-    def judge_queue(evidence: Evidence) -> Finding:
+    def judge_queue(evidence: Evidence, _: Claim) -> Finding:
         same_buffer = ", ".join(
             f"{packets} packets: fifo {findings.number(loss_percent(evidence, mixed('fifo', packets)))},"
             f" {queue} {findings.number(loss_percent(evidence, mixed(queue, packets)))} %"
@@ -230,7 +230,7 @@ check("codel.loss-gt-fifo")(_more_loss("codel"))
 
 
 def _smoother(queue: str) -> Check:
-    def judge_queue(evidence: Evidence) -> Finding:
+    def judge_queue(evidence: Evidence, _: Claim) -> Finding:
         return findings.less(
             f"cv {queue}", fluctuation(evidence, paper(queue)), "fifo", fluctuation(evidence, paper("fifo")), ""
         )
@@ -245,5 +245,5 @@ check("codel.thr-smooth")(_smoother("codel"))
 
 
 @check("codel-pie.thr-same")
-def codel_pie_throughput(evidence: Evidence) -> Finding:
+def codel_pie_throughput(evidence: Evidence, _: Claim) -> Finding:
     return findings.all_of(*(same_throughput(evidence, paper(queue)) for queue in ("codel", "pie")))

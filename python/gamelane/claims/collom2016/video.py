@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gamelane import _native
-from gamelane.claims import findings
+from gamelane.claims import Claim, findings
 from gamelane.claims.collom2016.arms import (
     FAST,
     QUEUES,
@@ -27,7 +27,7 @@ from gamelane.claims.findings import Finding
 
 
 @check("dash.lt-mixed")
-def dash_below_mixed(evidence: Evidence) -> Finding:
+def dash_below_mixed(evidence: Evidence, _: Claim) -> Finding:
     return findings.all_of(
         *(
             findings.less(
@@ -43,12 +43,12 @@ def dash_below_mixed(evidence: Evidence) -> Finding:
 
 
 @check("dash.shape")
-def dash_shape(evidence: Evidence) -> Finding:
-    return findings.near(period(dash_only("fifo"), "period-rtt", "rtt", None)(evidence), 10, 0.10, "s")
+def dash_shape(evidence: Evidence, _: Claim) -> Finding:
+    return findings.near(period(dash_only("fifo"), "period-rtt", "rtt", None)(evidence), 10, 10, "s")
 
 
 @check("load-kind")
-def kind_of_load(evidence: Evidence) -> Finding:
+def kind_of_load(evidence: Evidence, _: Claim) -> Finding:
     dash_mean, bulk_mean = (evidence.values(arm("fifo"), RTT_MEAN) for arm in (dash_only, bulk_only))
     return findings.all_of(
         findings.less("RTT, DASH only", dash_mean, "bulk only", bulk_mean, "ms"),
@@ -63,7 +63,7 @@ def kind_of_load(evidence: Evidence) -> Finding:
 
 
 @check("bulk.gt-dash")
-def bulk_above_dash(evidence: Evidence) -> Finding:
+def bulk_above_dash(evidence: Evidence, _: Claim) -> Finding:
     dash_mean, bulk_mean = (evidence.values(arm("fifo"), RTT_MEAN) for arm in (dash_only, bulk_only))
     return findings.all_of(
         findings.less("DASH only", dash_mean, "bulk only", bulk_mean, "ms"), _like_mixed(evidence, "fifo")
@@ -72,15 +72,15 @@ def bulk_above_dash(evidence: Evidence) -> Finding:
 
 def _like_mixed(evidence: Evidence, queue: str) -> Finding:
     ratio = evidence.values(bulk_only(queue), RTT_MEAN) / evidence.values(paper(queue), RTT_MEAN)
-    finding = findings.near(ratio, 1, 0.30, f"of the mixed mean behind {queue}")
-    if finding.verdict == "reproduced":
+    finding = findings.near(ratio, 1, 30, f"of the mixed mean behind {queue}")
+    if finding.outcome == "reproduced":
         return finding
     full = [
         100 * float(np.mean(evidence.derived(arm, "upload-share", upload_share_of_uplink)))
         for arm in (bulk_only(queue), paper(queue))
     ]
     return Finding(
-        finding.verdict,
+        finding.outcome,
         finding.ours,
         f"{full[0]:.0f} % of the packets on the uplink are upload with only the game beside it, {full[1]:.0f} % in the"
         " mix. There the ACKs of the downloads take slots too, so the same number of slots holds less delay",
@@ -94,19 +94,19 @@ def upload_share_of_uplink(run: _native.Run) -> float:
 
 
 @check("bulk.thr")
-def bulk_fluctuates(evidence: Evidence) -> Finding:
+def bulk_fluctuates(evidence: Evidence, _: Claim) -> Finding:
     return findings.less(
         "cv DASH", fluctuation(evidence, dash_only("fifo")), "bulk", fluctuation(evidence, bulk_only("fifo")), ""
     )
 
 
 @check("bulk.loss")
-def bulk_loss(evidence: Evidence) -> Finding:
-    return findings.above_zero(loss_percent(evidence, bulk_only("fifo")), "% of game packets")
+def bulk_loss(evidence: Evidence, _: Claim) -> Finding:
+    return findings.above(loss_percent(evidence, bulk_only("fifo")), 0, "% of game packets")
 
 
 @check("dash.loss0")
-def dash_no_loss(evidence: Evidence) -> Finding:
+def dash_no_loss(evidence: Evidence, _: Claim) -> Finding:
     small = dash_only("fifo").with_({"tcp.receive_window": "64KiB"})
     return findings.zero(
         lost(evidence, dash_only("fifo")),
@@ -117,7 +117,7 @@ def dash_no_loss(evidence: Evidence) -> Finding:
 
 
 @check("pie.dash.rtt")
-def pie_dash_rtt(evidence: Evidence) -> Finding:
+def pie_dash_rtt(evidence: Evidence, _: Claim) -> Finding:
     peaks = {
         name: findings.number(evidence.values(arm, RTT_MAX))
         for name, arm in (
@@ -138,20 +138,20 @@ def pie_dash_rtt(evidence: Evidence) -> Finding:
 
 
 @check("pie.dash.loss")
-def pie_dash_loss(evidence: Evidence) -> Finding:
+def pie_dash_loss(evidence: Evidence, _: Claim) -> Finding:
     few = loss_percent(evidence, dash_only("pie"))
     return findings.all_of(
-        findings.above_zero(few, "% with DASH only"),
+        findings.above(few, 0, "% with DASH only"),
         findings.less("DASH only", few, "mixed", loss_percent(evidence, paper("pie")), "%"),
     )
 
 
 @check("codel.dash.rtt")
-def codel_dash_rtt(evidence: Evidence) -> Finding:
+def codel_dash_rtt(evidence: Evidence, _: Claim) -> Finding:
     return findings.near(
         evidence.values(dash_only("codel"), RTT_MAX),
         80,
-        0.30,
+        30,
         "ms at most",
         f"mean {findings.number(evidence.values(dash_only('codel'), RTT_MEAN))} ms; the paper does not say"
         " whether it means the peak or the mean",
@@ -159,14 +159,14 @@ def codel_dash_rtt(evidence: Evidence) -> Finding:
 
 
 @check("codel.dash.loss0")
-def codel_dash_loss(evidence: Evidence) -> Finding:
+def codel_dash_loss(evidence: Evidence, _: Claim) -> Finding:
     return findings.zero(
         lost(evidence, dash_only("codel")), "packets", "a head drop in a shared queue can hit any flow"
     )
 
 
 @check("fq.dash")
-def fq_dash(evidence: Evidence) -> Finding:
+def fq_dash(evidence: Evidence, _: Claim) -> Finding:
     fast = evidence.values(mixed("fq_codel", 1000, FAST), RTT_MEAN) - 40
     return findings.all_of(
         *(
@@ -178,5 +178,5 @@ def fq_dash(evidence: Evidence) -> Finding:
 
 
 @check("bulk.aqm-same")
-def bulk_like_mixed(evidence: Evidence) -> Finding:
+def bulk_like_mixed(evidence: Evidence, _: Claim) -> Finding:
     return findings.all_of(*(_like_mixed(evidence, queue) for queue in QUEUES))

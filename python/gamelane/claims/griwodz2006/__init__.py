@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from gamelane.claims.evidence import Evidence
 from gamelane.claims.griwodz2006 import bulk, bundling, modified, mux, table2, testbed, trace, variants  # noqa: F401 - they register checks
-from gamelane.claims.griwodz2006.arms import AT_100MS, CHECKS, GRID, SETTINGS, simplex
+from gamelane.claims.griwodz2006.arms import AT_100MS, GRID, SETTINGS, check, simplex
 from gamelane.claims.griwodz2006.arms import modified as modified_timeout
 
-__all__ = ["CHECKS", "SCENARIO", "prefetch"]
+__all__ = ["SCENARIO", "check", "prefetch"]
 
 SCENARIO = "griwodz2006"
 

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from gamelane import _native
 from gamelane.claims.evidence import Arm, Evidence, Numbers
-from gamelane.claims.findings import Finding
+from gamelane.claims.register import Register
 
 PLAYERS = "players"
 CONNECTIONS = 175
 TRACE_SECONDS = 1855
 
-Check = Callable[[Evidence], Finding]
-CHECKS: dict[str, Check] = {}
-
-
-def check(*ids: str) -> Callable[[Check], Check]:
-    """Register the check of one or more claims."""
-
-    def register(function: Check) -> Check:
-        for claim in ids:
-            CHECKS[f"griwodz2006.{claim}"] = function
-        return function
-
-    return register
+check = Register("griwodz2006")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from gamelane import _native
-from gamelane.claims import findings
+from gamelane.claims import Claim, findings
 from gamelane.claims.evidence import Arm, Evidence, Numbers, columns
 from gamelane.claims.findings import Finding, given
 from gamelane.claims.griwodz2006.arms import check
@@ -34,7 +34,7 @@ def _timer(timer: str, **more: str) -> dict[str, str]:
 
 
 @check("mod.thin", "mod.vs-fixedrto")
-def bulk_is_left_alone(evidence: Evidence) -> Finding:
+def bulk_is_left_alone(evidence: Evidence, _: Claim) -> Finding:
     own = _own(evidence)
     again = {
         name: own.values(Arm.of(ALONE | VARYING | keys), "flows.one.retransmissions")
@@ -57,7 +57,7 @@ def bulk_is_left_alone(evidence: Evidence) -> Finding:
 
 
 @check("var.vegas-loses")
-def vegas_loses(evidence: Evidence) -> Finding:
+def vegas_loses(evidence: Evidence, _: Claim) -> Finding:
     own = _own(evidence)
     shares = {}
     for kind in ("vegas", "westwood"):
@@ -77,7 +77,7 @@ def _share(one: Numbers, other: Numbers) -> Numbers:
 
 
 @check("var.bic")
-def bic(evidence: Evidence) -> Finding:
+def bic(evidence: Evidence, _: Claim) -> Finding:
     def growth(run: _native.Run) -> list[float]:
         rows = columns(run, "tcp")
         window = rows["cwnd_bytes"][rows["side"] == "server"] / FULL_SEGMENT

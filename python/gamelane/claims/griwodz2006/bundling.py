@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gamelane import _native
-from gamelane.claims import findings
+from gamelane.claims import Claim, findings
 from gamelane.claims.evidence import Arm, Evidence, Numbers, columns
 from gamelane.claims.findings import Finding, given
 from gamelane.claims.griwodz2006.arms import TCP, Condition, check, simplex, thin
@@ -18,7 +18,7 @@ REPLAYED = "crates/tcp/tests/endpoints/figure_6.rs drives our sender through the
 
 
 @check("fig6.piggyback")
-def piggyback(evidence: Evidence) -> Finding:
+def piggyback(evidence: Evidence, _: Claim) -> Finding:
     included = thin(evidence, simplex(LOSSY), "nth.1.included")
     return given(
         bool(np.all(included > 0)),
@@ -29,7 +29,7 @@ def piggyback(evidence: Evidence) -> Finding:
 
 
 @check("fig6.rto")
-def timeout(_: Evidence) -> Finding:
+def timeout(_: Evidence, __: Claim) -> Finding:
     sent, again = 463.691, 464.737
     return given(
         round(again - sent, 3) == 1.046,
@@ -39,7 +39,7 @@ def timeout(_: Evidence) -> Finding:
 
 
 @check("fig6.nofast")
-def no_fast_retransmit(evidence: Evidence) -> Finding:
+def no_fast_retransmit(evidence: Evidence, _: Claim) -> Finding:
     fast = thin(evidence, simplex(), "fast_retransmissions") / thin(evidence, simplex(), "retransmitted_segments")
     return given(
         float(fast.mean()) < 0.1,
@@ -49,7 +49,7 @@ def no_fast_retransmit(evidence: Evidence) -> Finding:
 
 
 @check("rdb.idea")
-def idea(evidence: Evidence) -> Finding:
+def idea(evidence: Evidence, _: Claim) -> Finding:
     copies = thin(evidence, simplex(LOSSY).with_(RDB), "bundled_copies")
     packets = thin(evidence, simplex(LOSSY).with_(RDB), "packets")
     return given(
@@ -62,7 +62,7 @@ def idea(evidence: Evidence) -> Finding:
 
 
 @check("rdb.doubles")
-def doubles(evidence: Evidence) -> Finding:
+def doubles(evidence: Evidence, _: Claim) -> Finding:
     plain, bundled, every = (
         100 * _late(evidence, arm) for arm in (simplex(LOSSY), simplex(LOSSY).with_(RDB), simplex(LOSSY).with_(RDB_ALL))
     )

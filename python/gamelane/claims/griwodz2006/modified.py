@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gamelane.claims import findings
+from gamelane.claims import Claim, findings
 from gamelane.claims.evidence import Arm, Evidence, Numbers
 from gamelane.claims.findings import Finding, given
 from gamelane.claims.griwodz2006.arms import (
@@ -24,17 +24,17 @@ BURSTY = bursts(5)
 HIGH = {f"flow.{PLAYERS}.loss": "20%"}
 
 
-def _sequence(evidence: Evidence, arm: Arm, expected: tuple[float, ...], tolerance: float) -> Finding:
+def _sequence(evidence: Evidence, arm: Arm, expected: tuple[float, ...], percent: float) -> Finding:
     found = [
-        findings.near(delay(evidence, arm, number), theirs, tolerance, "ms")
+        findings.near(delay(evidence, arm, number), theirs, percent, "ms")
         for number, theirs in enumerate(expected, start=1)
     ]
     return findings.all_of(*found)
 
 
 @check("mod.formula")
-def formula(evidence: Evidence) -> Finding:
-    finding = _sequence(evidence, modified(Condition(5, 100, 0)), (300, 600, 900), 0.10)
+def formula(evidence: Evidence, _: Claim) -> Finding:
+    finding = _sequence(evidence, modified(Condition(5, 100, 0)), (300, 600, 900), 10)
     return findings.all_of(
         finding,
         why="round trip 200 ms: 200 + min(100, rttvar) = 300, without doubling. Linux stores srtt times 8, so `srtt"
@@ -43,15 +43,15 @@ def formula(evidence: Evidence) -> Finding:
 
 
 @check("mod.std")
-def standard(evidence: Evidence) -> Finding:
-    finding = _sequence(evidence, simplex(Condition(5, 100, 0)), (400, 1200, 2800), 0.10)
+def standard(evidence: Evidence, _: Claim) -> Finding:
+    finding = _sequence(evidence, simplex(Condition(5, 100, 0)), (400, 1200, 2800), 10)
     return findings.all_of(
         finding, why="(200 + 200) << n; exact values are tested in crates/tcp/tests/endpoints/timers.rs"
     )
 
 
 @check("mod.never-worse")
-def never_worse(evidence: Evidence) -> Finding:
+def never_worse(evidence: Evidence, _: Claim) -> Finding:
     found, good = [], True
     for condition in GRID:
         for number in (1, 2):
@@ -68,7 +68,7 @@ def never_worse(evidence: Evidence) -> Finding:
 
 
 @check("mod.grows")
-def grows(evidence: Evidence) -> Finding:
+def grows(evidence: Evidence, _: Claim) -> Finding:
     found = []
     for condition in (Condition(5, 100, 0), Condition(5, 300, 0)):
         gain = [
@@ -81,7 +81,7 @@ def grows(evidence: Evidence) -> Finding:
 
 
 @check("mod.aggressive")
-def aggressive(evidence: Evidence) -> Finding:
+def aggressive(evidence: Evidence, _: Claim) -> Finding:
     found = []
     for condition in (Condition(1, 100, 0), Condition(5, 100, 0), Condition(5, 100, 10)):
         mine, theirs = (100 * _in_vain(evidence, arm(condition)) for arm in (modified, simplex))
@@ -99,7 +99,7 @@ def _in_vain(evidence: Evidence, arm: Arm) -> Numbers:
 
 
 @check("mod.limits")
-def limits(evidence: Evidence) -> Finding:
+def limits(evidence: Evidence, _: Claim) -> Finding:
     extra = {}
     for name, change in (("5 % at random", {}), ("5 % in bursts of 5", BURSTY), ("20 % at random", HIGH)):
         mine, theirs = (

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gamelane import _native
-from gamelane.claims import findings
+from gamelane.claims import Claim, findings
 from gamelane.claims.evidence import Arm, Evidence, Numbers, columns
 from gamelane.claims.findings import Finding, cannot_tell, given
 from gamelane.claims.griwodz2006.arms import (
@@ -30,9 +30,9 @@ from gamelane.claims.griwodz2006.arms import (
 Measure = Callable[[Evidence, Arm], Numbers]
 
 
-def _both(evidence: Evidence, of: Measure, theirs: tuple[float, float], tolerance: float, unit: str) -> Finding:
+def _both(evidence: Evidence, of: Measure, theirs: tuple[float, float], percent: float, unit: str) -> Finding:
     found = [
-        findings.near(of(evidence, arm), value, tolerance, f"{unit} {name}")
+        findings.near(of(evidence, arm), value, percent, f"{unit} {name}")
         for name, arm, value in zip(("simplex", "multiplexed"), (simplex(), multiplexed()), theirs, strict=True)
     ]
     return findings.all_of(*found)
@@ -45,7 +45,7 @@ COUNTED = (
 
 
 @check("t1.time")
-def time(_: Evidence) -> Finding:
+def time(_: Evidence, __: Claim) -> Finding:
     return cannot_tell(
         f"the length of a replay is an input: {TRACE_SECONDS} s for both. The paper does not say why theirs differ"
         " by 51 s"
@@ -53,25 +53,25 @@ def time(_: Evidence) -> Finding:
 
 
 @check("t1.bytes")
-def total_bytes(evidence: Evidence) -> Finding:
-    return findings.all_of(_both(evidence, wire_bytes, (44974424, 27582922), 0.30, "B"), why=COUNTED)
+def total_bytes(evidence: Evidence, _: Claim) -> Finding:
+    return findings.all_of(_both(evidence, wire_bytes, (44974424, 27582922), 30, "B"), why=COUNTED)
 
 
 @check("t1.packets")
-def total_packets(evidence: Evidence) -> Finding:
+def total_packets(evidence: Evidence, _: Claim) -> Finding:
     why = "372711 is twice the 184230 data packets of table 2 for the same condition: data and ACKs"
-    return findings.all_of(_both(evidence, wire_packets, (372711, 113149), 0.30, "packets"), why=why)
+    return findings.all_of(_both(evidence, wire_packets, (372711, 113149), 30, "packets"), why=why)
 
 
 @check("t1.size")
-def mean_size(evidence: Evidence) -> Finding:
-    return findings.all_of(_both(evidence, _size, (120.67, 243.78), 0.10, "B"), why=COUNTED)
+def mean_size(evidence: Evidence, _: Claim) -> Finding:
+    return findings.all_of(_both(evidence, _size, (120.67, 243.78), 10, "B"), why=COUNTED)
 
 
 @check("trace.size")
-def simplex_size(evidence: Evidence) -> Finding:
+def simplex_size(evidence: Evidence, _: Claim) -> Finding:
     return findings.near(
-        _size(evidence, simplex()), 120, 0.10, "B", "mean of data and ACKs on Ethernet; an input of the generator"
+        _size(evidence, simplex()), 120, 10, "B", "mean of data and ACKs on Ethernet; an input of the generator"
     )
 
 
@@ -80,8 +80,8 @@ def _size(evidence: Evidence, arm: Arm) -> Numbers:
 
 
 @check("t1.mbps")
-def megabits(evidence: Evidence) -> Finding:
-    found = _both(evidence, _rate, (0.194, 0.122), 0.30, "Mbit/s")
+def megabits(evidence: Evidence, _: Claim) -> Finding:
+    found = _both(evidence, _rate, (0.194, 0.122), 30, "Mbit/s")
     return findings.all_of(found, why="table 1's bytes over its time")
 
 
@@ -90,20 +90,20 @@ def _rate(evidence: Evidence, arm: Arm) -> Numbers:
 
 
 @check("mux.save-bytes")
-def saved_bytes(evidence: Evidence) -> Finding:
-    return findings.near(_saved(evidence, wire_bytes), 40, 0.30, "% of the bytes", "table 1's own numbers give 38.7 %")
+def saved_bytes(evidence: Evidence, _: Claim) -> Finding:
+    return findings.near(_saved(evidence, wire_bytes), 40, 30, "% of the bytes", "table 1's own numbers give 38.7 %")
 
 
 @check("mux.save-packets")
-def saved_packets(evidence: Evidence) -> Finding:
+def saved_packets(evidence: Evidence, _: Claim) -> Finding:
     saved = _saved(evidence, wire_packets)
-    found = findings.near(saved, 40, 0.30, "% of the packets")
+    found = findings.near(saved, 40, 30, "% of the packets")
     table = abs(float(saved.mean()) - 69.6) <= 0.30 * 69.6
     why = (
         "the text's 40 % is true for bytes. Its own table 1 gives 1 - 113149/372711 = 69.6 % of the packets, which our"
         f" runs {'confirm' if table else 'do not confirm'}"
     )
-    return Finding(found.verdict, found.ours, why)
+    return Finding(found.outcome, found.ours, why)
 
 
 def _saved(evidence: Evidence, of: Measure) -> Numbers:
@@ -111,7 +111,7 @@ def _saved(evidence: Evidence, of: Measure) -> Numbers:
 
 
 @check("mux.sign")
-def signs(evidence: Evidence) -> Finding:
+def signs(evidence: Evidence, _: Claim) -> Finding:
     return findings.all_of(
         *(
             findings.less(f"{small} {name}", of(evidence, lower), large, of(evidence, higher), unit)
@@ -125,7 +125,7 @@ def signs(evidence: Evidence) -> Finding:
 
 
 @check("mux.latency")
-def latency(evidence: Evidence) -> Finding:
+def latency(evidence: Evidence, _: Claim) -> Finding:
     found = []
     for condition in (Condition(1, 100, 0), Condition(1, 100, 10)):
         found.append(
@@ -156,7 +156,7 @@ def _gain(evidence: Evidence, condition: Condition) -> Numbers:
 
 
 @check("mux.highloss")
-def high_loss(evidence: Evidence) -> Finding:
+def high_loss(evidence: Evidence, _: Claim) -> Finding:
     low, high = (_gain(evidence, Condition(loss, 100, 0)) for loss in (1, 5))
     smaller = findings.less("gain at 5 %", high, "at 1 %", low, "%")
     gone = given(
@@ -179,7 +179,7 @@ def _delivery_gain(evidence: Evidence) -> str:
 
 
 @check("mux.fastretx")
-def fast(evidence: Evidence) -> Finding:
+def fast(evidence: Evidence, _: Claim) -> Finding:
     return findings.less(
         "by timeout",
         thin(evidence, multiplexed(), "timeout_retransmissions"),
@@ -190,7 +190,7 @@ def fast(evidence: Evidence) -> Finding:
 
 
 @check("mux.delay300")
-def delay300(evidence: Evidence) -> Finding:
+def delay300(evidence: Evidence, _: Claim) -> Finding:
     return findings.less(
         "gain at 300 ms",
         _gain(evidence, Condition(1, 300, 0)),
@@ -201,7 +201,7 @@ def delay300(evidence: Evidence) -> Finding:
 
 
 @check("mux.highspeed", "mux.best")
-def high_speed(evidence: Evidence) -> Finding:
+def high_speed(evidence: Evidence, _: Claim) -> Finding:
     means = {
         setting: np.mean([retransmission_delay(evidence, multiplexed(c, setting)) for c in WITHOUT_JITTER], axis=0)
         for setting in SETTINGS
@@ -225,7 +225,7 @@ def _with_fack(condition: Condition, setting: str) -> Arm:
 
 
 @check("mux.cc")
-def congestion_control(evidence: Evidence) -> Finding:
+def congestion_control(evidence: Evidence, _: Claim) -> Finding:
     shared, own = (
         np.array(evidence.derived(arm(Condition(5, 100, 0)), "limited", _window_limited), dtype=float)
         for arm in (multiplexed, simplex)
@@ -242,7 +242,7 @@ def _window_limited(run: _native.Run) -> float:
 
 
 @check("mux.proxycost")
-def proxy_cost(evidence: Evidence) -> Finding:
+def proxy_cost(evidence: Evidence, _: Claim) -> Finding:
     without_loss = {"flow.players.loss": "0%"}
     mux, direct = (thin(evidence, arm().with_(without_loss), "down.delivery_ms.p5") for arm in (multiplexed, simplex))
     return given(

@@ -6,11 +6,12 @@ from math import sqrt
 
 import numpy as np
 
-from gamelane.claims import Paper, findings
+from gamelane.claims import Claim, Paper, findings
 from gamelane.claims.evidence import Arm, Evidence, Numbers
 from gamelane.claims.findings import Finding, given
-from gamelane.claims.griwodz2006.arms import GRID, Check, Condition, check, count, modified, simplex, thin
+from gamelane.claims.griwodz2006.arms import GRID, Condition, check, count, modified, simplex, thin
 from gamelane.claims.griwodz2006.modified import first_share
+from gamelane.claims.register import Check
 
 KINDS = ("total", "self", "included")
 TOLERANCE = 0.30
@@ -29,7 +30,7 @@ def _row(kind: str, condition: Condition) -> Check:
     name = f"{kind}.l{condition.loss}.d{condition.delay}.v{condition.jitter}"
     arm = {"standard": simplex, "modified": modified}[kind](condition)
 
-    def judge(evidence: Evidence) -> Finding:
+    def judge(evidence: Evidence, _: Claim) -> Finding:
         claim = next(c for c in Paper.read("griwodz2006").claims if c.id == f"griwodz2006.t2.{name}")
         packets, _, *counts = claim.theirs
         ours = [count(evidence, arm, number, kind) for number in (1, 2, 3) for kind in KINDS]
@@ -79,12 +80,12 @@ def _change(evidence: Evidence, condition: Condition) -> Numbers:
 
 
 @check("t2.plus007")
-def plus007(evidence: Evidence) -> Finding:
+def plus007(evidence: Evidence, _: Claim) -> Finding:
     return _small_change(evidence, 1, "the table gives +0.063 points without jitter and +0.197 with 10 %")
 
 
 @check("t2.minus05")
-def minus05(evidence: Evidence) -> Finding:
+def minus05(evidence: Evidence, _: Claim) -> Finding:
     return _small_change(evidence, 5, "the table gives -0.477 points without jitter and -0.384 with 10 %")
 
 
@@ -105,7 +106,7 @@ SMALL = 0.6
 
 
 @check("t2.cheap")
-def cheap(evidence: Evidence) -> Finding:
+def cheap(evidence: Evidence, _: Claim) -> Finding:
     changes = {condition: _change(evidence, condition) for condition in GRID}
     seconds = {
         condition: float((_second(evidence, modified(condition)) / _second(evidence, simplex(condition))).mean())
@@ -125,7 +126,7 @@ def _second(evidence: Evidence, arm: Arm) -> Numbers:
 
 
 @check("t2.fewer-packets")
-def fewer_packets(evidence: Evidence) -> Finding:
+def fewer_packets(evidence: Evidence, _: Claim) -> Finding:
     found = [
         findings.less(
             f"{condition}: modified",
@@ -145,11 +146,11 @@ def fewer_packets(evidence: Evidence) -> Finding:
 
 
 @check("t2.std-first-ratio")
-def first_ratio(evidence: Evidence) -> Finding:
+def first_ratio(evidence: Evidence, _: Claim) -> Finding:
     found = []
     for loss, theirs in ((1, 2.4), (5, 11.0)):
         shares = np.mean([first_share(evidence, simplex(c)) for c in GRID if c.loss == loss], axis=0)
-        found.append(findings.near(shares, theirs, 0.30, f"% of the packets at {loss} %"))
+        found.append(findings.near(shares, theirs, 30, f"% of the packets at {loss} %"))
     return findings.all_of(
         *found, why="lost data and lost ACKs alone give 1.99 and 9.75 %; included retransmissions add to this"
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from gamelane import _native
-from gamelane.claims import findings
+from gamelane.claims import Claim, findings
 from gamelane.claims.evidence import Arm, Evidence, Numbers, columns
 from gamelane.claims.findings import Finding, given
 from gamelane.claims.griwodz2006.arms import (
@@ -54,17 +54,17 @@ def _figure(evidence: Evidence, number: int, theirs: float, cause: str) -> Findi
 
 
 @check("fig2a")
-def first(evidence: Evidence) -> Finding:
+def first(evidence: Evidence, _: Claim) -> Finding:
     return _figure(evidence, 1, 400, "round trip 200 ms plus the minimum margin of 200 ms")
 
 
 @check("fig2b")
-def second(evidence: Evidence) -> Finding:
+def second(evidence: Evidence, _: Claim) -> Finding:
     return _figure(evidence, 2, 1200, "400 ms plus the doubled 800 ms")
 
 
 @check("fig2.small", "fig2.nochange")
-def small_spread(evidence: Evidence) -> Finding:
+def small_spread(evidence: Evidence, _: Claim) -> Finding:
     found, good = [], True
     for number in (1, 2):
         means = _means(evidence, AT_100MS, number)
@@ -77,12 +77,12 @@ def small_spread(evidence: Evidence) -> Finding:
 
 
 @check("fig2.options")
-def options(evidence: Evidence) -> Finding:
+def options(evidence: Evidence, _: Claim) -> Finding:
     found = [
         findings.near(
             _ratio(delay(evidence, simplex(c, s).with_(WITH_FRTO), n), delay(evidence, simplex(c, s), n)),
             1,
-            0.10,
+            10,
             f"F-RTO on to off, {s}, {c}, no. {n}",
         )
         for c in (Condition(1, 100, 0), Condition(5, 100, 0))
@@ -93,17 +93,17 @@ def options(evidence: Evidence) -> Finding:
 
 
 @check("fig2.jitter")
-def jitter(evidence: Evidence) -> Finding:
+def jitter(evidence: Evidence, _: Claim) -> Finding:
     found = []
     for loss in (1, 5):
         for number in (1, 2):
             with_, without = (delay(evidence, simplex(Condition(loss, 100, jitter)), number) for jitter in (10, 0))
-            found.append(findings.near(_ratio(with_, without), 1, 0.10, f"10 to 0 % jitter, {loss} %, no. {number}"))
+            found.append(findings.near(_ratio(with_, without), 1, 10, f"10 to 0 % jitter, {loss} %, no. {number}"))
     return findings.all_of(*found)
 
 
 @check("fig2.300")
-def longer(evidence: Evidence) -> Finding:
+def longer(evidence: Evidence, _: Claim) -> Finding:
     found = []
     for loss in (1, 5):
         for number in (1, 2):
@@ -121,18 +121,18 @@ def longer(evidence: Evidence) -> Finding:
 
 
 @check("fig2.later")
-def later(evidence: Evidence) -> Finding:
+def later(evidence: Evidence, _: Claim) -> Finding:
     found = []
     for condition in (Condition(5, 100, 0), Condition(5, 300, 0)):
         first = delay(evidence, simplex(condition), 1)
         for number in (2, 3):
             ratio = _ratio(delay(evidence, simplex(condition), number), first)
-            found.append(findings.near(ratio, 2**number - 1, 0.10, f"times the first, no. {number} at {condition}"))
+            found.append(findings.near(ratio, 2**number - 1, 10, f"times the first, no. {number} at {condition}"))
     return findings.all_of(*found, why="RTO (2^n - 1): 3 and 7 times the first")
 
 
 @check("var.fack")
-def fack(evidence: Evidence) -> Finding:
+def fack(evidence: Evidence, _: Claim) -> Finding:
     condition = Condition(5, 100, 0)
     return findings.less(
         "mean retransmission delay, multiplexed: FACK",
@@ -146,25 +146,25 @@ def fack(evidence: Evidence) -> Finding:
 
 
 @check("var.fack-lag")
-def fack_lag(evidence: Evidence) -> Finding:
+def fack_lag(evidence: Evidence, _: Claim) -> Finding:
     condition = Condition(5, 100, 0)
     fack, reno = simplex(condition, "FACK"), simplex(condition, "New Reno")
     mean = _ratio(thin(evidence, fack, "down.delivery_ms.mean"), thin(evidence, reno, "down.delivery_ms.mean"))
     tail = _ratio(thin(evidence, fack, "down.delivery_ms.p999"), thin(evidence, reno, "down.delivery_ms.p999"))
     return findings.all_of(
         given(True, f"mean delivery delay {findings.number(mean)} of New Reno's"),
-        findings.near(tail, 1, 0.10, "of New Reno's 99.9 % delivery delay"),
+        findings.near(tail, 1, 10, "of New Reno's 99.9 % delivery delay"),
         why="an expectation of the authors. As in their figure 2 the gain is almost zero, because timeouts repair"
         " almost all losses with either setting",
     )
 
 
 @check("var.newreno")
-def newreno(evidence: Evidence) -> Finding:
+def newreno(evidence: Evidence, _: Claim) -> Finding:
     smallest = np.array(
         evidence.derived(simplex(Condition(5, 100, 0), "New Reno"), "least window", _least_window), dtype=float
     )
-    return findings.near(smallest, 1, 0.0, "segment is the smallest window of the servers at 5 %")
+    return findings.near(smallest, 1, 0, "segment is the smallest window of the servers at 5 %")
 
 
 def _least_window(run: _native.Run) -> float:
@@ -174,12 +174,12 @@ def _least_window(run: _native.Run) -> float:
 
 
 @check("var.vegas")
-def vegas(evidence: Evidence) -> Finding:
+def vegas(evidence: Evidence, _: Claim) -> Finding:
     found = []
     for condition in AT_100MS:
         for number in (1, 2):
             ratio = _ratio(*(delay(evidence, simplex(condition, setting), number) for setting in ("Vegas", "New Reno")))
-            found.append(findings.near(ratio, 1, 0.10, f"of New Reno's, {condition}, no. {number}"))
+            found.append(findings.near(ratio, 1, 10, f"of New Reno's, {condition}, no. {number}"))
     return findings.all_of(
         *found, why="in crates/tcp Vegas changes only the window; recovery and timer are separate fields"
     )

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from gamelane.claims.evidence import Evidence
 from gamelane.claims.palazzi_voap import inputs, law, outcome, thresholds  # noqa: F401 - they register checks
-from gamelane.claims.palazzi_voap.arms import CHECKS, averaged, figures
+from gamelane.claims.palazzi_voap.arms import averaged, check, figures
 
-__all__ = ["CHECKS", "SCENARIO", "prefetch"]
+__all__ = ["SCENARIO", "check", "prefetch"]
 
 SCENARIO = "palazzi-voap"
 

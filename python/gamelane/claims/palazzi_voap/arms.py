@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from gamelane.claims.evidence import Arm, Evidence, Numbers
-from gamelane.claims.findings import Finding
+from gamelane.claims.register import Register
 
 DOWNLOAD, GAME, SECOND = "download", "game", "second"
 GAMES = {"ut-2-3": 4200, "ut-1-3": 2000, "rome": 3817, "rome-2-3": 2500, "rome-1-3": 1270}
@@ -23,19 +21,7 @@ SEEDS_A_REPEAT = 10
 GOODPUT = f"flows.{DOWNLOAD}.goodput_bps"
 WAITING = "queues.down.backlog_packets.mean"
 
-Check = Callable[[Evidence], Finding]
-CHECKS: dict[str, Check] = {}
-
-
-def check(*ids: str) -> Callable[[Check], Check]:
-    """Register the check of one or more claims."""
-
-    def register(function: Check) -> Check:
-        for claim in ids:
-            CHECKS[f"palazzi-voap.{claim}"] = function
-        return function
-
-    return register
+check = Register("palazzi-voap")
 
 
 def regular(game: str = "ut-2-3") -> Arm:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gamelane import _native
-from gamelane.claims import findings
+from gamelane.claims import Claim, findings
 from gamelane.claims.evidence import Arm, Evidence, columns
 from gamelane.claims.findings import Finding, given
 from gamelane.claims.palazzi_voap.arms import (
@@ -42,7 +42,7 @@ def _small(arm: Arm, window: str) -> Arm:
 
 
 @check("rule")
-def rule(evidence: Evidence) -> Finding:
+def rule(evidence: Evidence, _: Claim) -> Finding:
     def moves(run: _native.Run) -> dict[str, float]:
         tcp, delay = columns(run, "tcp"), columns(run, "delay")
         flight = tcp["in_flight_bytes"][tcp["side"] == "server"] / SEGMENT
@@ -73,7 +73,7 @@ def rule(evidence: Evidence) -> Finding:
 
 
 @check("trigger")
-def trigger(evidence: Evidence) -> Finding:
+def trigger(evidence: Evidence, _: Claim) -> Finding:
     lowered = {window: evidence.values(_small(voap(), window), "voap.lowered") for window in (SMALL, LARGER)}
     longest = max(
         float(evidence.values(_small(voap(), window), f"flows.{DOWNLOAD}.down.queue_delay_ms.max").max())
@@ -97,7 +97,7 @@ def trigger(evidence: Evidence) -> Finding:
 
 
 @check("min")
-def send_window(evidence: Evidence) -> Finding:
+def send_window(evidence: Evidence, _: Claim) -> Finding:
     def beyond(run: _native.Run) -> tuple[float, float]:
         tcp = columns(run, "tcp")
         own = tcp["side"] == "server"
@@ -121,7 +121,7 @@ def _most_in_flight(run: _native.Run) -> float:
 
 
 @check("vegas-alone")
-def vegas_alone(evidence: Evidence) -> Finding:
+def vegas_alone(evidence: Evidence, _: Claim) -> Finding:
     vegas, reno = (evidence.values(VEGAS, f"flows.{flow}.goodput_bps") / 1e6 for flow in (SECOND, DOWNLOAD))
     return findings.less(
         "Vegas", vegas, "New Reno beside it", reno, "Mbit/s", "two downloads on the regular access point"

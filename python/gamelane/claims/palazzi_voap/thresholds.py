@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gamelane.claims import findings
+from gamelane.claims import Claim, findings
 from gamelane.claims.evidence import Arm, Evidence
 from gamelane.claims.findings import Finding, given
 from gamelane.claims.palazzi_voap.arms import ALPHA, GOODPUT, check, queue_delay, regular, voap
@@ -22,7 +22,7 @@ def prefetched() -> list[Arm]:
 
 
 @check("coarse")
-def coarse(evidence: Evidence) -> Finding:
+def coarse(evidence: Evidence, _: Claim) -> Finding:
     before = queue_delay(evidence, regular())
     goodput = evidence.values(regular(), GOODPUT)
     found, beyond = [], []
@@ -42,12 +42,12 @@ def coarse(evidence: Evidence) -> Finding:
 
 
 @check("alpha-enough")
-def alpha_is_enough(evidence: Evidence) -> Finding:
+def alpha_is_enough(evidence: Evidence, _: Claim) -> Finding:
     own = evidence.values(voap(), GOODPUT)
     shares = {alpha: own / evidence.values(voap(alpha=alpha), GOODPUT) for alpha in LARGER}
     return findings.all_of(
         *(
-            findings.near(share, 1, 0.10, f"of the throughput with alpha = {alpha} ms instead of {ALPHA}")
+            findings.near(share, 1, 10, f"of the throughput with alpha = {alpha} ms instead of {ALPHA}")
             for alpha, share in shares.items()
         )
     )
