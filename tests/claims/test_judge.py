@@ -15,7 +15,8 @@ from gamelane.claims.evidence import Arm, Evidence
 from gamelane.claims.findings import Finding, cannot_tell, given
 from gamelane.claims.judge import Judged, judge
 from gamelane.claims.register import Check, Register
-from gamelane.report.claims import write_claims
+from gamelane.report.claims import write_overview, write_paper
+from gamelane.report.papers import figures
 
 FIRST, SECOND = Arm.of({"link.rtt": "20ms"}), Arm.of({"link.rtt": "60ms"})
 
@@ -31,19 +32,22 @@ def test_a_paper_is_a_line_and_a_list_of_claims(name: str) -> None:
     assert experiment.load(module.SCENARIO).scenario.duration_s > 0
 
 
-def test_one_report_over_all_papers(tmp_path: Path) -> None:
-    papers = [Paper.read(name) for name in PAPERS]
+def test_a_page_over_all_papers_and_one_for_each(tmp_path: Path) -> None:
     judged = [
-        Judged(paper, tuple(Verdict(claim.id, "reproduced", "ours", "") for claim in paper.claims)) for paper in papers
+        Judged(paper, tuple(Verdict(claim.id, "reproduced", "ours", "") for claim in paper.claims))
+        for paper in map(Paper.read, PAPERS)
     ]
-    write_claims(tmp_path / "claims.html", judged, 5)
-    page = (tmp_path / "claims.html").read_text()
-    assert len(papers) == 5
-    assert "5 papers" in page
-    for paper in papers:
-        assert f'href="#{paper.name}"' in page
-        results = sum(claim.kind == "result" for claim in paper.claims)
-        assert f"<td>{results} reproduced</td>" in page
+    write_overview(tmp_path / "claims.html", judged, 5)
+    overview = (tmp_path / "claims.html").read_text()
+    assert "5 papers" in overview
+    for each in judged:
+        assert f'href="{each.paper.name}.html"' in overview
+        results = sum(claim.kind == "result" for claim in each.paper.claims)
+        assert f"<td>{results} reproduced</td>" in overview
+        write_paper(tmp_path / f"{each.paper.name}.html", each, figures(each), 5)
+        page = (tmp_path / f"{each.paper.name}.html").read_text()
+        assert page.count('class="reproduced ') == len(each.paper.claims)
+        assert f"{results} results: {results} reproduced." in page
 
 
 def test_verdicts_of_finished_runs_are_kept(short: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,7 @@ def _sweep(of: Given) -> Path:
 
 
 def _claims(of: Given) -> Path:
-    return _made(of.folder, "reproduce", "but2006", "--repeat", "1", "-o", of.folder, name="claims.html")
+    return _made(of.folder, "reproduce", "but2006", "--repeat", "1", "-o", of.folder, name="but2006.html")
 
 
 def _tune(of: Given) -> Path:

@@ -40,7 +40,7 @@ def number(values: Numbers, digits: int = 3) -> str:
     """Return mean and 95 % half-width over seeds as text; of one run the value alone."""
     both = estimate(values.tolist())
     if both.mean is None:
-        return "no value"
+        return NO_VALUE
     return _short(both.mean, digits) + ("" if both.ci95 is None else f" ± {_short(both.ci95, 2)}")
 
 
@@ -53,7 +53,7 @@ def less(name: str, smaller: Numbers, larger_name: str, larger: Numbers, unit: s
         return Finding("reproduced", ours, why)
     if high < 0 or low == high == 0:
         return Finding("differs", ours, why)
-    return Finding("cannot-tell", ours, _joined(_undecided(difference, "the difference", "zero", unit), why))
+    return Finding("cannot-tell", ours, _joined(_undecided(difference, "the difference", 0, unit), why))
 
 
 def near(values: Numbers, theirs: float, percent: float, unit: str, why: str = "") -> Finding:
@@ -71,9 +71,7 @@ def between(values: Numbers, lowest: float, highest: float, unit: str, why: str 
     if high < lowest or highest < low:
         return Finding("differs", ours, _joined(_range(lowest, highest, unit), why))
     limit = highest if low <= highest < high else lowest
-    return Finding(
-        "cannot-tell", ours, _joined(_undecided(values, "the mean", f"{_short(limit, 3)} {unit}", unit), why)
-    )
+    return Finding("cannot-tell", ours, _joined(_undecided(values, "the mean", limit, unit), why))
 
 
 def below(values: Numbers, limit: float, unit: str, why: str = "") -> Finding:
@@ -89,9 +87,7 @@ def above(values: Numbers, limit: float, unit: str, why: str = "") -> Finding:
         return Finding("reproduced", ours, why)
     if high < limit or low == high == limit:
         return Finding("differs", ours, _joined(f"not above {_short(limit, 3)} {unit}".rstrip(), why))
-    return Finding(
-        "cannot-tell", ours, _joined(_undecided(values, "the mean", f"{_short(limit, 3)} {unit}", unit), why)
-    )
+    return Finding("cannot-tell", ours, _joined(_undecided(values, "the mean", limit, unit), why))
 
 
 def zero(values: Numbers, unit: str, why: str = "") -> Finding:
@@ -109,11 +105,12 @@ def all_of(*findings: Finding, why: str = "") -> Finding:
     order: list[Outcome] = ["differs", "cannot-tell", "reproduced"]
     outcome = min((finding.outcome for finding in findings), key=order.index)
     reasons = [finding.why for finding in findings if finding.why]
-    ours = "; ".join(str(finding.ours) for finding in findings)
+    ours = "; ".join(str(finding.ours) for finding in findings if finding.ours is not None)
     return Finding(outcome, ours, "; ".join(dict.fromkeys([*reasons, *([why] if why else [])])))
 
 
 ONE_RUN = "one run decides nothing"
+NO_VALUE = "no value"
 
 
 def _interval(values: Numbers) -> tuple[float, float]:
@@ -124,10 +121,10 @@ def _interval(values: Numbers) -> tuple[float, float]:
     return both.mean - both.ci95, both.mean + both.ci95
 
 
-def _undecided(values: Numbers, what: str, limit: str, unit: str) -> str:
+def _undecided(values: Numbers, what: str, limit: float, unit: str) -> str:
     if estimate(values.tolist()).ci95 is None:
         return ONE_RUN
-    return f"the interval of {what}, {_with(values, unit)}, includes {limit}"
+    return f"the interval of {what}, {_with(values, unit)}, includes {_short(limit, 3)} {unit}".rstrip()
 
 
 def _range(lowest: float, highest: float, unit: str) -> str:
@@ -140,7 +137,8 @@ def _range(lowest: float, highest: float, unit: str) -> str:
 
 
 def _with(values: Numbers, unit: str) -> str:
-    return f"{number(values)} {unit}".rstrip()
+    shown = number(values)
+    return shown if shown == NO_VALUE else f"{shown} {unit}".rstrip()
 
 
 def _short(value: float, digits: int) -> str:

@@ -7,25 +7,30 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gamelane import experiment
-from gamelane.claims import Claim, Judgement, Paper, Verdict
+from gamelane.claims import KINDS, Claim, Judgement, Paper, Verdict
 from gamelane.claims.evidence import Evidence, Unfinished
 from gamelane.claims.findings import Finding
 from gamelane.claims.register import Check
 
+Rows = list[tuple[Claim, Verdict]]
+"""Claims with their verdicts."""
+
 
 @dataclass(frozen=True)
 class Judged:
-    """The verdicts on a paper, in the paper's order. After Ctrl-C: only those that the finished runs decide."""
+    """The verdicts on a paper in its order, and the runs behind them. After Ctrl-C: what the finished runs decide."""
 
     paper: Paper
     verdicts: tuple[Verdict, ...]
     interrupted: bool = False
+    evidence: Evidence | None = None
 
     @property
-    def rows(self) -> list[tuple[Claim, Verdict]]:
-        """Return each claim that has a verdict, with its verdict."""
+    def rows(self) -> Rows:
+        """Return each claim that has a verdict, with its verdict: by kind, each kind in the paper's order."""
         claims = {claim.id: claim for claim in self.paper.claims}
-        return [(claims[verdict.id], verdict) for verdict in self.verdicts]
+        rows = [(claims[verdict.id], verdict) for verdict in self.verdicts]
+        return sorted(rows, key=lambda row: list(KINDS).index(row[0].kind))
 
 
 def judge(paper: Paper, *, repeats: int, threads: int, on_run: Callable[[], None]) -> Judged:
@@ -48,7 +53,7 @@ def judge(paper: Paper, *, repeats: int, threads: int, on_run: Callable[[], None
         except KeyboardInterrupt:
             interrupted = True
             evidence.stop()
-    return Judged(paper, tuple(verdicts), interrupted)
+    return Judged(paper, tuple(verdicts), interrupted, evidence)
 
 
 def verdict(claim: Claim, check: Check, evidence: Evidence) -> Verdict:

@@ -20,11 +20,12 @@ from gamelane.cli.doing import carry_out
 @options.repeat(5)
 @options.threads
 @options.json
-@options.output("Write claims.html and claims.json to this folder.")
+@options.output("Write claims.json and a page for each paper to this folder.")
 @options.quiet
 def reproduce(**given: object) -> object:
     """Check the claims of the papers.
 
-    Each claim is reproduced, differs or cannot be told, with the reason.
+    Results of the papers are simulated and compared. Other kinds of claims are counted beside them. Each claim has a
+    verdict with the rule it was judged by, our value and the reason.
     """
     return carry_out("reproduce", "reproduce", given)

@@ -14,9 +14,11 @@ from rich.text import Text
 from gamelane.claims import PAPERS, Claim, Judgement, Kind, Paper, counted, counts
 from gamelane.claims.judge import Judged, judge
 from gamelane.errors import ExitCode, UsageError, did_you_mean
-from gamelane.report.claims import words, write_claims
+from gamelane.report.claims import words, write_overview, write_paper
+from gamelane.report.papers import figures
 from gamelane.terminal.talk import deliver, progress, say, say_where, stdout, writable
 
+OVERVIEW = "claims.html"
 COLOURS: dict[Judgement, str] = {
     "reproduced": "green",
     "holds": "green",
@@ -36,11 +38,11 @@ def reproduce(paper: str, repeat: int, threads: int, json: bool, out: Path | Non
         if judged[-1].interrupted:
             break
     document = {"schema": 2, "repeats": repeat, "papers": {each.paper.name: _document(each) for each in judged}}
-    deliver(document, folder / "claims.json" if folder else None, lambda: show(judged, stdout()), json=json)
+    file = folder / "claims.json" if folder else None
+    pages = [OVERVIEW, *(f"{name}.html" for name in PAPERS)]
+    deliver(document, file, lambda: show(judged, stdout()), json=json, pages=pages)
     if folder is not None:
-        page = folder / "claims.html"
-        write_claims(page, judged, repeat)
-        say_where(page, quiet=quiet)
+        say_where(_write(folder, judged, repeat), quiet=quiet)
     if judged[-1].interrupted:
         done, planned = sum(len(each.verdicts) for each in judged), sum(len(each.claims) for each in papers)
         say(f"{done} of {planned} claims judged")
@@ -58,6 +60,17 @@ def _judged(paper: Paper, repeat: int, threads: int, *, quiet: bool) -> Judged:
     with progress(quiet=quiet) as bar:
         task = bar.add_task(paper.name, total=None)
         return judge(paper, repeats=repeat, threads=threads, on_run=lambda: bar.update(task, advance=1))
+
+
+def _write(folder: Path, judged: list[Judged], repeat: int) -> Path:
+    """Write a page for each paper, and one over them if there are several. Return the page to open first."""
+    for each in judged:
+        page = folder / f"{each.paper.name}.html"
+        write_paper(page, each, figures(each), repeat)
+    if len(judged) == 1:
+        return page
+    write_overview(folder / OVERVIEW, judged, repeat)
+    return folder / OVERVIEW
 
 
 def _document(judged: Judged) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Renders the claims of the papers as a page that opens offline: their value, ours, the verdict and the reason."""
+"""Renders the claims of the papers as pages that open offline: their value, ours, the verdict and the reason."""
 
 from __future__ import annotations
 
@@ -8,28 +8,41 @@ from typing import Any
 
 from gamelane import whole
 from gamelane.claims import JUDGEMENTS, KINDS, counted, counts
-from gamelane.claims.judge import Judged
+from gamelane.claims.judge import Judged, Rows
+from gamelane.plot.panels import Figure
 from gamelane.plot.style import number
 from gamelane.report import pages
 
 
-def write_claims(path: Path, judged: Sequence[Judged], repeats: int) -> None:
-    """Write the page to `path`: the counts by kind, then every paper with its claims in their order."""
-    papers = [(each.paper, each.rows, counts(each.rows)) for each in judged]
-    all_counts = counts([row for _, rows, _ in papers for row in rows])
+def write_paper(path: Path, judged: Judged, figures: Sequence[Figure], repeats: int) -> None:
+    """Write the page of one paper to `path`: its claims in their order, then its figures."""
+    page = pages.render(
+        "paper.html",
+        figures,
+        styles=["claims.css"],
+        paper=judged.paper,
+        rows=judged.rows,
+        repeats=repeats,
+        **_counts(judged.rows),
+    )
+    whole.replace(path, page)
+
+
+def write_overview(path: Path, judged: Sequence[Judged], repeats: int) -> None:
+    """Write the page over several papers to `path`: the counts by kind and by paper. It links to their pages."""
     page = pages.render(
         "claims.html",
         [],
         styles=["claims.css"],
-        papers=papers,
+        papers=[(each.paper, each.rows, counts(each.rows)) for each in judged],
         repeats=repeats,
-        all_counts=all_counts,
-        counted=counted,
-        kinds=KINDS,
-        judgements=JUDGEMENTS,
-        words=words,
+        **_counts([row for each in judged for row in each.rows]),
     )
     whole.replace(path, page)
+
+
+def _counts(rows: Rows) -> dict[str, Any]:
+    return {"counts": counts(rows), "counted": counted, "kinds": KINDS, "judgements": JUDGEMENTS, "words": words}
 
 
 def words(value: Any) -> str:

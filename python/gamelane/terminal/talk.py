@@ -10,7 +10,7 @@ from gamelane.errors import OutputError
 
 TYPE_CHECKING = False  # `typing` loads slowly
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
     from typing import Any
 
@@ -52,16 +52,21 @@ unprinted: list[OSError] = []
 """Why results could not be printed. Files are written nevertheless."""
 
 
-def deliver(document: Any, file: Path | None, show: Callable[[], None], *, json: bool) -> None:
+def deliver(
+    document: Any, file: Path | None, show: Callable[[], None], *, json: bool, pages: Sequence[str] = ()
+) -> None:
     """Write a document to a file, if one is given, and print it, as JSON or by `show`, also if the disk is full.
 
-    Pages and pictures of an earlier document disappear with it.
+    Pictures of an earlier document, and its `pages`, disappear with it.
     """
     from gamelane import whole  # noqa: PLC0415 - as above
 
     try:
         if file is not None:
-            with whole.Together(file.parent, file.name, stale=DRAWN) as files, files.file(file.name) as partial:
+            with (
+                whole.Together(file.parent, file.name, stale=(*pages, *PICTURES)) as files,
+                files.file(file.name) as partial,
+            ):
                 partial.write_text(whole.document(document), encoding="utf-8")
     finally:
         with printing():
@@ -71,7 +76,7 @@ def deliver(document: Any, file: Path | None, show: Callable[[], None], *, json:
                 show()
 
 
-DRAWN = ("claims.html", "figures/*.png", "figures/*.svg")
+PICTURES = ("figures/*.png", "figures/*.svg")
 
 
 def leave_stdout() -> None:
