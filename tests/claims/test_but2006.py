@@ -16,13 +16,17 @@ from gamelane.claims.but2006.arms import (
     IN_THE_MODEM,
     MODEM_1_0,
     PRIORITY,
+    TWO_TRANSFERS,
     UNSHAPED,
     UPLOAD,
+    ack_delay,
     game_delay,
     game_loss,
     throughput,
 )
+from gamelane.claims.but2006.inputs import PROTOCOLS
 from gamelane.claims.but2006.passive import passive_round_trip
+from gamelane.claims.but2006.settings import SETTINGS
 from gamelane.claims.evidence import Evidence
 
 
@@ -61,11 +65,51 @@ def test_a_modem_of_three_slots_loses_rows_of_small_packets(short: Evidence) -> 
 
 def test_a_burst_of_four_is_250_ms_and_one_packet_62(short: Evidence) -> None:
     own = burst(short)
-    assert waits(own, FIFO_BURST)[0] == pytest.approx(250, abs=1)
-    assert waits(own, PRIORITY_BURST)[0] == pytest.approx(62.5, abs=1)
+    assert waits(own, FIFO_BURST)[0] == pytest.approx([250, 250], abs=1)
+    first, second, third = waits(own, PRIORITY_BURST)
+    assert first == pytest.approx([62.5, 62.5], abs=1)
+    assert (first < second).all()
+    assert (second < third).all()
 
 
 def test_a_capture_behind_the_queue_sees_the_downloads_wait_and_not_the_uploads(short: Evidence) -> None:
     up, down = (passive_round_trip(short, PRIORITY, flow) for flow in (UPLOAD, DOWNLOAD))
     assert (up < 50).all()
     assert (down > 500).all()
+
+
+def test_the_delay_of_acks_is_in_the_direction_opposite_to_the_data(short: Evidence) -> None:
+    for flow, way in ((DOWNLOAD, "up"), (UPLOAD, "down")):
+        sent = short.values(TWO_TRANSFERS, f"flows.{flow}.{way}.sent_bytes")
+        assert (sent < short.values(TWO_TRANSFERS, f"flows.{flow}.{_opposite(way)}.sent_bytes") / 10).all()
+    assert (ack_delay(short, TWO_TRANSFERS, DOWNLOAD) > 1000).all()
+    assert (ack_delay(short, TWO_TRANSFERS, UPLOAD) < 1).all()
+
+
+def _opposite(way: str) -> str:
+    return "down" if way == "up" else "up"
+
+
+def test_without_a_drop_the_uploads_round_trip_is_the_same_with_fifo(short: Evidence) -> None:
+    in_bytes = FIFO.with_({"gateway.up.limit": "64KiB"})
+    assert (short.values(in_bytes, "flows.upload.up.lost") == 0).all()
+    assert passive_round_trip(short, in_bytes, UPLOAD) == pytest.approx(
+        passive_round_trip(short, PRIORITY, UPLOAD), abs=0.1
+    )
+    assert (passive_round_trip(short, FIFO, UPLOAD) > 10).all()
+
+
+def test_the_scenario_has_only_flows_whose_protocol_is_known(short: Evidence) -> None:
+    assert {flow["app"] for flow in short.document()["flow"]} == set(PROTOCOLS)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_each_setting_of_the_table_is_another_scenario(short: Evidence, name: str) -> None:
+    base = short.base
+    other = base.with_overrides(list(SETTINGS[name].items()))
+    assert (other.hash != base.hash) == bool(SETTINGS[name])
+
+
+def test_the_hosts_are_freebsd_by_name(short: Evidence) -> None:
+    tcp = short.document()["tcp"]
+    assert tcp == {"stack": "freebsd-10", "initial_window": "rfc5681", "receive_window": "32KiB"}

@@ -32,7 +32,7 @@ MODEM_1_0 = {
     "gateway.modem.limit": "3p",
 }
 """A DOCSIS 1.0 modem that buffers three packets, with MAPs 10 ms apart, the longest typical interval. Such a modem can
-lose 28 % without priority (loss.py)."""
+lose 28 % without priority (loss.py). Slots and interval were chosen for that figure."""
 
 
 def prefetched() -> list[Arm]:
@@ -59,6 +59,12 @@ def throughput(evidence: Evidence, arm: Arm, flow: str) -> Numbers:
 def round_trip(evidence: Evidence, arm: Arm, flow: str) -> Numbers:
     """Return the mean round trip of a transfer between its hosts in ms."""
     return evidence.values(arm, f"flows.{flow}.rtt_ms.mean")
+
+
+def ack_delay(evidence: Evidence, arm: Arm, flow: str) -> Numbers:
+    """Return the mean queueing delay in ms of the packets that acknowledge a transfer."""
+    way = "down" if flow == UPLOAD else "up"
+    return evidence.values(arm, f"flows.{flow}.{way}.queue_delay_ms.mean")
 
 
 def fall(before: Numbers, after: Numbers) -> Numbers:

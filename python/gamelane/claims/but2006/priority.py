@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from gamelane.claims import Claim, findings
 from gamelane.claims.but2006.arms import (
     ACKS_FILTERED,
@@ -13,6 +11,7 @@ from gamelane.claims.but2006.arms import (
     MODEM_1_0,
     PRIORITY,
     UPLOAD,
+    ack_delay,
     check,
     fall,
     game_delay,
@@ -21,33 +20,32 @@ from gamelane.claims.but2006.arms import (
 )
 from gamelane.claims.but2006.passive import passive_round_trip
 from gamelane.claims.evidence import Evidence
-from gamelane.claims.findings import Finding, cannot_tell, given
+from gamelane.claims.findings import Finding, cannot_tell
 
 QUANTILES = ("p5", "p25", "p50", "p75", "p95", "p99", "max")
 
 WAITING = (
-    "the cause is the delay of the ACKs, and so the upload's window in the queue (base.down-with-up). A round trip is"
-    " sampled once per ACK, more often while the queue is short. So theirs is a harmonic mean, and lower than the"
-    " game's wait in the same queue"
+    "the cause is the delay of the ACKs, and so the upload's window in the queue (base.down-with-up). In our FIFO the"
+    " ACKs wait as long as the game. Theirs cannot have: 464 ms of round trip beside 1294 ms of the game's delay"
 )
 
 
 @check("pq.down-thr")
-def download(evidence: Evidence, _: Claim) -> Finding:
+def download(evidence: Evidence, claim: Claim) -> Finding:
+    (fifo, first), percent = claim.theirs, claim.limits["percent"]
     return findings.all_of(
-        findings.near(throughput(evidence, FIFO, DOWNLOAD), 580, 30, "kbit/s with FIFO"),
-        findings.near(throughput(evidence, PRIORITY, DOWNLOAD), 380, 30, "with priority"),
+        findings.near(throughput(evidence, FIFO, DOWNLOAD), fifo, percent, "kbit/s with FIFO"),
+        findings.near(throughput(evidence, PRIORITY, DOWNLOAD), first, percent, "kbit/s with priority"),
         why=WAITING,
     )
 
 
 @check("pq.down-drop")
-def download_drop(evidence: Evidence, _: Claim) -> Finding:
-    drop = fall(throughput(evidence, FIFO, DOWNLOAD), throughput(evidence, PRIORITY, DOWNLOAD))
+def download_drop(evidence: Evidence, claim: Claim) -> Finding:
     return findings.near(
-        drop,
-        35,
-        30,
+        fall(throughput(evidence, FIFO, DOWNLOAD), throughput(evidence, PRIORITY, DOWNLOAD)),
+        claim.theirs,
+        claim.limits["percent"],
         "%",
         "in a queue of its own with 50 slots the upload no longer loses packets to the game, so its whole window is in"
         " front of the ACKs",
@@ -55,73 +53,88 @@ def download_drop(evidence: Evidence, _: Claim) -> Finding:
 
 
 @check("pq.down-rtt")
-def download_round_trip(evidence: Evidence, _: Claim) -> Finding:
+def download_round_trip(evidence: Evidence, claim: Claim) -> Finding:
+    (fifo, first), percent = claim.theirs, claim.limits["percent"]
     return findings.all_of(
-        findings.near(round_trip(evidence, FIFO, DOWNLOAD), 464, 30, "ms with FIFO"),
-        findings.near(round_trip(evidence, PRIORITY, DOWNLOAD), 724, 30, "with priority"),
+        findings.near(round_trip(evidence, FIFO, DOWNLOAD), fifo, percent, "ms with FIFO"),
+        findings.near(round_trip(evidence, PRIORITY, DOWNLOAD), first, percent, "ms with priority"),
         why=WAITING,
     )
 
 
 @check("pq.down-rtt.sign")
 def download_pays(evidence: Evidence, _: Claim) -> Finding:
+    trips, rates = (
+        [measure(evidence, arm, DOWNLOAD) for arm in (FIFO, PRIORITY)] for measure in (round_trip, throughput)
+    )
     return findings.all_of(
-        findings.less(
-            "FIFO", round_trip(evidence, FIFO, DOWNLOAD), "priority", round_trip(evidence, PRIORITY, DOWNLOAD), "ms"
-        ),
-        findings.less(
-            "priority", throughput(evidence, PRIORITY, DOWNLOAD), "FIFO", throughput(evidence, FIFO, DOWNLOAD), "kbit/s"
-        ),
+        findings.less("FIFO", trips[0], "priority", trips[1], "ms"),
+        findings.less("priority", rates[1], "FIFO", rates[0], "kbit/s"),
     )
 
 
 @check("pq.up-thr")
-def upload(evidence: Evidence, _: Claim) -> Finding:
-    fifo, first = (throughput(evidence, arm, UPLOAD) for arm in (FIFO, PRIORITY))
+def upload(evidence: Evidence, claim: Claim) -> Finding:
+    rates = [throughput(evidence, arm, UPLOAD) for arm in (FIFO, PRIORITY)]
+    percent = claim.limits["percent"]
+    each = [
+        findings.near(rate, theirs, percent, f"kbit/s with {name}")
+        for rate, theirs, name in zip(rates, claim.theirs, ("FIFO", "priority"), strict=True)
+    ]
     return findings.all_of(
-        findings.near(fifo, 170, 10, "kbit/s with FIFO"),
-        findings.near(first, 150, 10, "with priority"),
-        why="the upload has the rest of 192 kbit/s. Theirs falls by 12 % with priority, ours does not. Without priority"
-        " the game takes its rate minus its loss, which is 28 % there and a few per cent here",
+        *each,
+        findings.less("priority", rates[1], "FIFO", rates[0], "kbit/s"),
+        why="the upload has what the others leave of 192 kbit/s. With priority there are fewer ACKs, and the game lost"
+        " little before, so ours rises. In their FIFO 170 kbit/s, 72 % of the game and an ACK for every second segment"
+        " of 580 kbit/s are 201 kbit/s of IP packets, more than the bridge's 192",
     )
 
 
 @check("pq.up-rtt")
-def upload_round_trip(evidence: Evidence, _: Claim) -> Finding:
-    both = np.concatenate([passive_round_trip(evidence, arm, UPLOAD) for arm in (FIFO, PRIORITY)])
+def upload_round_trip(evidence: Evidence, claim: Claim) -> Finding:
+    factor = claim.limits["factor"]
+    each = [
+        findings.between(
+            passive_round_trip(evidence, arm, UPLOAD), claim.theirs / factor, claim.theirs * factor, f"ms with {name}"
+        )
+        for arm, name in ((FIFO, "FIFO"), (PRIORITY, "priority"))
+    ]
     end = round_trip(evidence, FIFO, UPLOAD)
-    return given(
-        1 < float(both.mean()) < 100,
-        f"{findings.number(both)} ms beyond the modem",
-        "judged by order of magnitude. The capture is behind the queue and behind the 63 ms of a full packet at"
-        f" 192 kbit/s; the sender itself measures {findings.number(end)} ms",
+    return findings.all_of(
+        *each,
+        why="`link.rtt` was chosen with this figure in view, and 4 ms are `link.rtt`. The capture is beyond the modem,"
+        " behind the queue and behind the 63 ms of a full packet at 192 kbit/s. The sender itself measures"
+        f" {findings.number(end)} ms with FIFO",
     )
 
 
 @check("pq.up-rtt.const")
-def upload_round_trip_constant(evidence: Evidence, _: Claim) -> Finding:
-    fifo, first = (passive_round_trip(evidence, arm, UPLOAD, "p50") for arm in (FIFO, PRIORITY))
-    means = [passive_round_trip(evidence, arm, UPLOAD) for arm in (FIFO, PRIORITY)]
-    return given(
-        abs(float((first - fifo).mean())) < 5,
-        f"median with FIFO {findings.number(fifo)} ms, with priority {findings.number(first)} ms, beyond the modem",
-        f"the means are {findings.number(means[0])} and {findings.number(means[1])} ms. With FIFO the upload loses"
-        " packets, and the ACK that closes a hole is late for the data behind it",
+def upload_round_trip_constant(evidence: Evidence, claim: Claim) -> Finding:
+    in_bytes = FIFO.with_({"gateway.up.limit": "64KiB"})
+    fifo, first, whole = (passive_round_trip(evidence, arm, UPLOAD) for arm in (FIFO, PRIORITY, in_bytes))
+    return findings.between(
+        first - fifo,
+        -claim.limits["ms"],
+        claim.limits["ms"],
+        "ms",
+        f"{findings.number(fifo)} ms with FIFO, {findings.number(first)} ms with priority. With FIFO the upload loses"
+        " packets, and the ACK that closes a hole is late for the data behind it. With 64 KiB in the bridge it loses"
+        f" none, and FIFO has {findings.number(whole)} ms",
     )
 
 
 @check("pq.delay.fifo-median")
-def fifo_median(evidence: Evidence, _: Claim) -> Finding:
-    return findings.near(game_delay(evidence, FIFO, "p50"), 1072, 30, "ms")
+def fifo_median(evidence: Evidence, claim: Claim) -> Finding:
+    return findings.near(game_delay(evidence, FIFO, "p50"), claim.theirs, claim.limits["percent"], "ms")
 
 
 @check("pq.delay.fifo-mean")
-def fifo_mean(evidence: Evidence, _: Claim) -> Finding:
+def fifo_mean(evidence: Evidence, claim: Claim) -> Finding:
     larger, modem = FIFO.with_({"gateway.up.limit": "64p"}), FIFO.with_(MODEM_1_0)
     return findings.near(
         game_delay(evidence, FIFO),
-        1294,
-        30,
+        claim.theirs,
+        claim.limits["percent"],
         "ms",
         "the delay is the bytes in 50 slots. Their mean is above their median, so sometimes more bytes waited. With 64"
         " slots"
@@ -131,15 +144,16 @@ def fifo_mean(evidence: Evidence, _: Claim) -> Finding:
 
 
 @check("pq.delay.prio-mean")
-def priority_mean(evidence: Evidence, _: Claim) -> Finding:
-    return findings.near(game_delay(evidence, PRIORITY), 39, 30, "ms")
+def priority_mean(evidence: Evidence, claim: Claim) -> Finding:
+    return findings.near(game_delay(evidence, PRIORITY), claim.theirs, claim.limits["percent"], "ms")
 
 
 @check("pq.delay.prio-p75")
-def priority_p75(evidence: Evidence, _: Claim) -> Finding:
-    return given(
-        float(game_delay(evidence, PRIORITY, "p75").mean()) < 29,
-        f"{findings.number(game_delay(evidence, PRIORITY, 'p75'))} ms",
+def priority_p75(evidence: Evidence, claim: Claim) -> Finding:
+    return findings.below(
+        game_delay(evidence, PRIORITY, "p75"),
+        claim.theirs["lt"],
+        "ms",
         "a link that is never idle always has a full packet in service, and its remaining time is uniform over 63 ms."
         " So three quarters wait up to 47 ms, plus the modem's time. With a mean of 39 ms a quarter of their packets"
         " must wait 69 ms and more. That needs idle times (a p75 below half a packet) and a modem that delays packets",
@@ -147,53 +161,65 @@ def priority_p75(evidence: Evidence, _: Claim) -> Finding:
 
 
 @check("pq.delay.ratio")
-def ratio(evidence: Evidence, _: Claim) -> Finding:
+def ratio(evidence: Evidence, claim: Claim) -> Finding:
     found = game_delay(evidence, FIFO) / game_delay(evidence, PRIORITY)
-    return given(bool(np.all(found > 10)), f"{findings.number(found)} times lower on average", "theirs is 33 times")
+    return findings.above(found, claim.limits["factor"], "")
 
 
 @check("fig5")
 def figure_5(evidence: Evidence, _: Claim) -> Finding:
-    pairs = {q: (game_delay(evidence, PRIORITY, q), game_delay(evidence, FIFO, q)) for q in QUANTILES}
-    return given(
-        all(bool(np.all(first < fifo)) for first, fifo in pairs.values()),
-        "; ".join(f"{q} {first.mean():.0f} and {fifo.mean():.0f} ms" for q, (first, fifo) in pairs.items()),
-        "in every seed; the curves are in docs/claims/but2006.md",
+    return findings.all_of(
+        *(
+            findings.less(
+                f"{name}: priority",
+                game_delay(evidence, PRIORITY, name),
+                "FIFO",
+                game_delay(evidence, FIFO, name),
+                "ms",
+            )
+            for name in QUANTILES
+        ),
+        why="the curves are in docs/claims/but2006.md",
     )
 
 
 @check("tolerable-drop")
 def tolerable(_: Evidence, __: Claim) -> Finding:
-    return cannot_tell("an opinion about users; their own download falls by 34.5 %")
+    return cannot_tell("an opinion about users. A blind trial would decide it (`gamelane impair trial`)")
 
 
 @check("minimal-impact")
-def minimal(evidence: Evidence, _: Claim) -> Finding:
-    drops = [
-        fall(throughput(evidence, FIFO, flow), throughput(evidence, PRIORITY, flow)) for flow in (UPLOAD, DOWNLOAD)
+def minimal(evidence: Evidence, claim: Claim) -> Finding:
+    each = [
+        findings.below(
+            fall(throughput(evidence, FIFO, flow), throughput(evidence, PRIORITY, flow)),
+            claim.limits["percent"],
+            f"% of the {flow}",
+        )
+        for flow in (UPLOAD, DOWNLOAD)
     ]
-    return given(
-        all(float(drop.mean()) < 20 for drop in drops),
-        f"the upload falls by {findings.number(drops[0])} %, the download by {findings.number(drops[1])} %",
-        'they call the same drop "heavily compromised"; they call 20 % unnoticed',
-    )
+    return findings.all_of(*each, why='two sentences before, the paper calls the download "heavily compromised"')
 
 
 @check("ackprio")
-def ack_priority(evidence: Evidence, _: Claim) -> Finding:
-    before, after = (
-        (round_trip(evidence, arm, DOWNLOAD), throughput(evidence, arm, DOWNLOAD), throughput(evidence, arm, UPLOAD))
-        for arm in (PRIORITY, ACKS_FIRST)
+def ack_priority(evidence: Evidence, claim: Claim) -> Finding:
+    waits, trips, down, up = (
+        [measure(evidence, arm, flow) for arm in (PRIORITY, ACKS_FIRST)]
+        for measure, flow in (
+            (ack_delay, DOWNLOAD),
+            (round_trip, DOWNLOAD),
+            (throughput, DOWNLOAD),
+            (throughput, UPLOAD),
+        )
     )
-    cost = fall(before[2], after[2])
+    filtered = throughput(evidence, ACKS_FILTERED, UPLOAD)
     return findings.all_of(
-        findings.less("round trip of the download with ACKs first", after[0], "without", before[0], "ms"),
-        findings.less("its throughput without", before[1], "with", after[1], "kbit/s"),
-        given(
-            0 < float(cost.mean()) <= 20,
-            f"the upload loses {findings.number(cost)} %",
-            "not slight: a full download has 230 packets a second and an ACK of 70 B on Ethernet for every second one,"
-            " which is a third of 192 kbit/s. With an ACK filter as well, the upload loses"
-            f" {findings.number(fall(before[2], throughput(evidence, ACKS_FILTERED, UPLOAD)))} % for the same download",
-        ),
+        findings.less("wait of the ACKs with ACKs first", waits[1], "without", waits[0], "ms"),
+        findings.less("round trip of the download with", trips[1], "without", trips[0], "ms"),
+        findings.less("its throughput without", down[0], "with", down[1], "kbit/s"),
+        findings.less("throughput of the upload with", up[1], "without", up[0], "kbit/s"),
+        findings.below(fall(up[0], up[1]), claim.limits["percent"], "% lost by the upload"),
+        why="not slight: a full download has 230 packets a second and an ACK of 70 B on Ethernet for every second one,"
+        " which is a third of 192 kbit/s. With an ACK filter as well, the upload loses"
+        f" {findings.number(fall(up[0], filtered))} % for the same download",
     )
