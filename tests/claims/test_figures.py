@@ -14,6 +14,7 @@ DRAWN = {
     "collom2016": [f"fig{number}" for number in range(4, 26)],
     "griwodz2006": ["fig1", "fig2", "fig3", "fig4", "fig5"],
     "palazzi-voap": ["fig2", "fig3"],
+    "burriss2006": ["tables"],
     "but2006": ["fig3", "fig4", "fig5"],
 }
 

@@ -1,8 +1,10 @@
-"""The arms of burriss2006, the values read from them, and the register of checks."""
+"""The arms of burriss2006, how its tables are read, the values of a column, and the register of checks."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,13 +33,18 @@ REFERENCE_MODEM = {
 
 
 def prioritised(cell: str) -> Arm:
-    """Return the arm of a table's column with priority, with its numbers of streams."""
+    """Return the arm with a table's numbers of streams, where all UDP streams have priority."""
     tcp, udp = CELLS[cell]
     return Arm.of({"flow.upload2.enabled": _word(tcp == 2), "flow.game2.enabled": _word(udp == 2)})
 
 
+def one_prioritised(cell: str) -> Arm:
+    """Return the arm where the first UDP stream alone has priority ("1 UDP PQ")."""
+    return prioritised(cell).with_({"gateway.priority": '["game"]'})
+
+
 def none(cell: str) -> Arm:
-    """Return the arm of a table's column without priority."""
+    """Return the arm without priority."""
     return prioritised(cell).with_(NO_PRIORITY)
 
 
@@ -45,19 +52,63 @@ def _word(condition: bool) -> str:
     return "true" if condition else "false"
 
 
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: a run, and the UDP streams over which its values are averaged."""
+
+    arm: Arm
+    udp: tuple[str, ...] = UDP
+
+    def with_(self, changes: Mapping[str, str]) -> Column:
+        """Return the same column of a run with further overrides."""
+        return Column(self.arm.with_(changes), self.udp)
+
+
+def table(cell: str) -> tuple[Column, Column]:
+    """Return the columns of a table as we read it.
+
+    "With no prioritization" and "With UDP prioritization" are two runs. The third table says "UDP stream with (no)
+    prioritization" and names three runs in its TCP row. So its columns are the two streams of the run "1 UDP PQ".
+    """
+    return _of_one_run(cell) if cell == "1t2u" else (Column(none(cell)), Column(prioritised(cell)))
+
+
+def _of_one_run(cell: str) -> tuple[Column, Column]:
+    one = one_prioritised(cell)
+    return Column(one, ("game2",)), Column(one, ("game",))
+
+
+def other_readings(cell: str) -> dict[str, tuple[Column, Column]]:
+    """Return the columns of a table by what else its words could mean."""
+    before, first = Column(none(cell)), _of_one_run(cell)[1]
+    shaped = Column(prioritised(cell).with_({"gateway.up.queue": "fifo"}))
+    if cell == "1t2u":
+        return {
+            "the runs without and with priority": (before, Column(prioritised(cell))),
+            "the run without priority, and the prioritised stream": (before, first),
+            "the same, if the bridge also shapes without priority": (shaped, first),
+        }
+    if cell == "2t2u":
+        return {
+            "one stream of two has priority, mean of both": (before, Column(one_prioritised(cell))),
+            "the two streams of that run": _of_one_run(cell),
+        }
+    return {}
+
+
+def tcp_arms(cell: str) -> list[Arm]:
+    """Return the runs of the TCP row: no UDP stream has priority, (one of two,) all."""
+    return [none(cell), *([one_prioritised(cell)] if cell == "1t2u" else []), prioritised(cell)]
+
+
 def throughput(evidence: Evidence, arm: Arm) -> Numbers:
     """Return the TCP goodput upstream, mean of its streams, in kbit/s."""
     return _mean(evidence, arm, TCP, "goodput_bps") / 1e3
 
 
-def loss(evidence: Evidence, arm: Arm) -> Numbers:
-    """Return the UDP loss, mean of its streams, in per cent."""
-    return 100 * _mean(evidence, arm, UDP, "up.loss")
-
-
-def received(evidence: Evidence, arm: Arm) -> Numbers:
-    """Return the UDP packets received per stream, mean of the streams."""
-    return _mean(evidence, arm, UDP, "up.received")
+def loss(evidence: Evidence, column: Column) -> Numbers:
+    """Return the UDP loss, mean of the streams, in per cent."""
+    return 100 * _mean(evidence, column.arm, column.udp, "up.loss")
 
 
 def _mean(evidence: Evidence, arm: Arm, names: tuple[str, ...], path: str) -> Numbers:
@@ -65,21 +116,34 @@ def _mean(evidence: Evidence, arm: Arm, names: tuple[str, ...], path: str) -> Nu
     return np.asarray(np.mean([evidence.values(arm, f"flows.{name}.{path}") for name in there], axis=0))
 
 
-def streams(evidence: Evidence, arm: Arm) -> dict[str, Numbers]:
-    """Return `jitter`, `max` and `mean` interarrival in ms, one per seed: means of the UDP streams over all packets."""
-    rows = evidence.derived(arm, "streams", _measure)
-    return {key: np.array([row[key] for row in rows]) for key in ("jitter", "max", "mean")}
+def streams(evidence: Evidence, column: Column) -> dict[str, Numbers]:
+    """Return `received`, `jitter`, `maxia` and `ia` (times in ms) of a column, one per seed, mean of its streams."""
+    runs = evidence.derived(column.arm, "streams", _measure)
+    found = [[run[name] for name in column.udp if name in run] for run in runs]
+    return {key: np.array([np.mean([each[key] for each in run]) for run in found]) for key in MEASURES}
 
 
-def _measure(run: _native.Run) -> dict[str, float]:
-    """Measure one run. Jitter is the mean over all packets; iperf prints the last value, which may be any of them."""
-    table = columns(run, "delay")
-    found: list[tuple[float, float, float]] = []
+MEASURES = ("received", "jitter", "maxia", "ia")
+
+
+def _measure(run: _native.Run) -> dict[str, dict[str, float]]:
+    """Measure the UDP streams of one run.
+
+    Jitter is the mean of the RFC 1889 value over all packets. iperf prints the value at the end. At any moment of the
+    run it has the same mean, but it varies more.
+    """
+    delay = columns(run, "delay")
+    found = {}
     for flow in [name for name in json.loads(run.summary_json())["flows"] if name in UDP]:
-        mine = (table["flow"] == flow) & (table["direction"] == "up")
-        arrived, transit = 1e3 * table["t_s"][mine], table["one_way_ms"][mine]
+        mine = (delay["flow"] == flow) & (delay["direction"] == "up")
+        arrived, transit = 1e3 * delay["t_s"][mine], delay["one_way_ms"][mine]
         order = np.argsort(arrived, kind="stable")
         between = gaps(arrived)
-        jitter = rfc3550_jitter_series_ms(transit[order])
-        found.append((float(jitter.mean()), between.maximum_ms, between.mean_ms))
-    return dict(zip(("jitter", "max", "mean"), np.mean(found, axis=0).tolist(), strict=True))
+        values = (
+            float(len(arrived)),
+            float(rfc3550_jitter_series_ms(transit[order]).mean()),
+            round(between.maximum_ms, 6),
+            between.mean_ms,
+        )
+        found[flow] = dict(zip(MEASURES, values, strict=True))
+    return found

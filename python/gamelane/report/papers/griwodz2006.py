@@ -16,9 +16,9 @@ from gamelane.claims.griwodz2006.arms import (
     delay,
     modified,
     multiplexed,
-    retransmission_delay,
     simplex,
 )
+from gamelane.claims.griwodz2006.readings import mean_delay
 from gamelane.claims.griwodz2006.trace import trace
 from gamelane.plot.panels import Figure
 from gamelane.report.papers import Theirs
@@ -65,7 +65,7 @@ def _settings(evidence: Evidence, theirs: Theirs) -> Figure:
 
 
 def _multiplexed(evidence: Evidence) -> Figure:
-    values = _by_setting(lambda arm: retransmission_delay(evidence, arm), multiplexed, None)
+    values = _by_setting(lambda arm: mean_delay(evidence, arm, "all"), multiplexed, None)
     return bars(Heading("Fig. 3", "delay of retransmissions, one connection, 100 ms", WAIT), {"": (values, "ms")})
 
 
@@ -81,7 +81,7 @@ def _by_setting(
 
 def _fack(evidence: Evidence) -> Figure:
     values = [
-        Value(_words(condition), word, retransmission_delay(evidence, arm(condition)))
+        Value(_words(condition), word, mean_delay(evidence, arm(condition), "all"))
         for condition in AT_100MS
         for word, arm in (("a connection for each player", simplex), ("one connection", multiplexed))
     ]
