@@ -82,3 +82,9 @@ def test_the_worst_statement_decides() -> None:
     assert findings.all_of(yes, yes).outcome == "reproduced"
     assert findings.all_of(yes, unknown).outcome == "cannot-tell"
     assert findings.all_of(yes, unknown, no, why="d") == findings.Finding("differs", "a; b", "c; d")
+
+
+def test_numbers_are_written_without_exponents() -> None:
+    """Regression: a half-width of 260 was 2.6e+02."""
+    assert findings.number(_runs(1300, 290)) == "1300 ± 280"
+    assert findings.number(_runs(0.5, 0.01)) == "0.5 ± 0.0098"

@@ -7,7 +7,19 @@ import pytest
 from gamelane import experiment
 from gamelane.claims.evidence import Arm, Evidence, columns
 from gamelane.claims.palazzi_voap import SCENARIO
-from gamelane.claims.palazzi_voap.arms import GOODPUT, WAITING, averaged, queue_delay, regular, voap
+from gamelane.claims.palazzi_voap.arms import (
+    GOODPUT,
+    WAITING,
+    averaged,
+    queue_delay,
+    regular,
+    thresholds,
+    voap,
+    with_thresholds,
+)
+from gamelane.claims.palazzi_voap.beyond import VEGAS_FIRST, VEGAS_SECOND
+from gamelane.claims.palazzi_voap.law import LARGER_KIB, SMALL_KIB, _alone
+from gamelane.claims.palazzi_voap.outcome import NEVER_EMPTY
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +39,11 @@ def test_figures_average_fifty_runs_where_others_take_five() -> None:
 def test_the_regular_access_point_knows_nothing_of_voap(short: Evidence) -> None:
     assert "voap" not in short.summaries(regular())[0]
     assert short.summaries(voap())[0]["voap"]["lowered"] > 1000
+
+
+def test_thresholds_are_read_from_the_scenario(short: Evidence) -> None:
+    assert thresholds(short, voap()) == (5, 15)
+    assert thresholds(short, with_thresholds(5, 10)) == (5, 10)
 
 
 @pytest.mark.parametrize("game", ["ut-2-3", "rome-1-3"])
@@ -51,6 +68,31 @@ def _mean_of_samples(run: object) -> float:
     # What was sent after the warm-up arrives 40 ms and the queue later.
     late = (delay["direction"] == "down") & (delay["t_s"] - delay["one_way_ms"] / 1e3 >= 5)
     return float(delay["queue_delay_ms"][late].mean())
+
+
+def test_a_buffer_as_large_as_the_window_is_never_empty_and_never_full(short: Evidence) -> None:
+    """`util` compares VoAP with what the radio carries then."""
+    arm = regular().with_(NEVER_EMPTY)
+    assert short.derived(arm, "least waiting", _least_waiting)[0] > 0
+    assert short.values(arm, "queues.down.drops.tail")[0] == 0
+
+
+def _least_waiting(run: object) -> float:
+    queues = columns(run, "queues")  # type: ignore[arg-type]
+    return float(queues["packets"][(queues["direction"] == "down") & (queues["t_s"] >= 5)].min())
+
+
+def test_a_small_window_makes_no_queue(short: Evidence) -> None:
+    """`trigger` needs runs in which no packet waits longer than beta."""
+    for kib in (SMALL_KIB, LARGER_KIB):
+        assert short.values(_alone(voap(), kib), "flows.download.down.queue_delay_ms.max")[0] < 15
+
+
+def test_vegas_is_one_of_two_downloads_without_a_game(short: Evidence) -> None:
+    for arm, flow in ((VEGAS_FIRST, "download"), (VEGAS_SECOND, "second")):
+        flows = [one for one in short.document(arm)["flow"] if one.get("enabled", True)]
+        assert [one["name"] for one in flows] == ["download", "second"]
+        assert [one["name"] for one in flows if one.get("tcp", {}).get("congestion") == "vegas"] == [flow]
 
 
 def test_what_is_out_of_reach_is_counted(short: Evidence) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 Kind = Literal["result", "derived", "fitted", "input", "design", "opinion", "further"]
 KINDS: dict[Kind, str] = {
-    "result": "measured by the authors. We simulate it and compare",
+    "result": "an outcome that the authors measured or state. We simulate it and compare",
     "derived": "follows from other figures of the paper by arithmetic",
     "fitted": "a figure that one of our models was fitted to. That we meet it proves nothing",
     "input": "a setting of the paper. Our scenario has it",

@@ -142,7 +142,9 @@ def _with(values: Numbers, unit: str) -> str:
 
 
 def _short(value: float, digits: int) -> str:
-    return f"{value:.{digits}g}" if abs(value) < 1000 else f"{value:.0f}"
+    if abs(value) >= 1000:
+        return f"{value:.0f}"
+    return f"{float(f'{value:.{digits}g}'):g}"
 
 
 def _joined(*parts: str) -> str:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from gamelane.claims import findings
 from gamelane.claims.evidence import Arm, Evidence, Numbers
+from gamelane.claims.findings import Finding
 from gamelane.claims.register import Register
 
 DOWNLOAD, GAME, SECOND = "download", "game", "second"
-GAMES = {"ut-2-3": 4200, "ut-1-3": 2000, "rome": 3817, "rome-2-3": 2500, "rome-1-3": 1270}
-"""Table I: the rate of the video in kbit/s."""
 FLOWS = (DOWNLOAD, GAME)
-COMMANDS = {"ut-2-3": 125, "ut-1-3": 125, "rome": 100, "rome-2-3": 100, "rome-1-3": 100}
-"""Section III: the rate of the commands in kbit/s."""
-ALPHA, BETA = 5, 15
-"""Section II, in milliseconds."""
+GAMES = ("ut-2-3", "ut-1-3", "rome", "rome-2-3", "rome-1-3")
+"""The rows of Table I."""
 SEEDS_A_REPEAT = 10
 """The paper averages 50 runs, which equals five repeats."""
 
@@ -29,10 +29,20 @@ def regular(game: str = "ut-2-3") -> Arm:
     return Arm.of({f"flow.{GAME}.model": game})
 
 
-def voap(game: str = "ut-2-3", alpha: float = ALPHA, beta: float = BETA, **keys: str) -> Arm:
-    """Return the arm with VoAP; thresholds in milliseconds."""
-    own = {"alpha": f"{alpha}ms", "beta": f"{beta}ms", **keys}
-    return regular(game).with_({f"gateway.voap.{key}": value for key, value in own.items()})
+def voap(game: str = "ut-2-3", **keys: str) -> Arm:
+    """Return the arm with VoAP. Without `keys` it has the defaults, which are the thresholds of the paper."""
+    return regular(game).with_({"gateway.voap": "true"} | {f"gateway.voap.{key}": value for key, value in keys.items()})
+
+
+def with_thresholds(alpha: float, beta: float) -> Arm:
+    """Return the arm of VoAP with these thresholds in milliseconds."""
+    return voap(alpha=f"{alpha}ms", beta=f"{beta}ms")
+
+
+def thresholds(evidence: Evidence, arm: Arm) -> tuple[float, float]:
+    """Return alpha and beta of an arm in milliseconds."""
+    own = evidence.document(arm)["gateway"]["voap"]
+    return float(own["alpha"].removesuffix("ms")), float(own["beta"].removesuffix("ms"))
 
 
 def figures() -> list[Arm]:
@@ -53,3 +63,14 @@ def queue_delay(evidence: Evidence, arm: Arm) -> Numbers:
     )
     mean: Numbers = (packets * delay).sum(axis=0) / packets.sum(axis=0)
     return mean
+
+
+def for_all_games(judge: Callable[[str], Finding], why: str = "") -> Finding:
+    """Judge the statement for each game of Table I. It has to hold for all of them."""
+    found = {game: judge(game) for game in GAMES}
+    return findings.all_of(*(labelled(game, each) for game, each in found.items()), why=why)
+
+
+def labelled(label: str, found: Finding) -> Finding:
+    """Return the finding with the name of what it is about."""
+    return Finding(found.outcome, f"{label}: {found.ours}", found.why and f"{label}: {found.why}")
