@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Judges the claims of papers and writes docs/claims/ledger/PAPER.md. Without a name: every paper, in a few minutes."""
+"""Judges the claims of papers and writes docs/claims/ledger/PAPER.md. Without a name: every paper, in a few minutes.
+
+With `--settings` it writes docs/claims/ledger/collom2016-settings.md instead, in about ten minutes.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import sys
 from pathlib import Path
 
 from gamelane.claims import PAPERS, Paper
+from gamelane.claims.collom2016 import settings
 from gamelane.claims.judge import judge
 from gamelane.report.ledger import page
 
@@ -23,5 +27,15 @@ def main(names: list[str]) -> None:
         (FOLDER / f"{name}.md").write_text(page(judged, REPEATS), encoding="utf-8")
 
 
+def write_settings() -> None:
+    """Write the verdicts on collom2016 under each of its settings."""
+    threads = os.cpu_count() or 1
+    judged = [(each, settings.judge(each, repeats=REPEATS, threads=threads)) for each in settings.read()]
+    (FOLDER / "collom2016-settings.md").write_text(settings.page(judged, REPEATS), encoding="utf-8")
+
+
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    if sys.argv[1:] == ["--settings"]:
+        write_settings()
+    else:
+        main(sys.argv[1:])

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from gamelane.claims import Claim, findings
-from gamelane.claims.collom2016.arms import GAME, RTT_MAX, THROUGHPUT_DOWN, THROUGHPUT_UP, alone, check, lost
-from gamelane.claims.evidence import Evidence
-from gamelane.claims.findings import Finding, given
+from gamelane.claims.collom2016.arms import RTT_MAX, THROUGHPUT_DOWN, THROUGHPUT_UP, alone, check, lost, own_client
+from gamelane.claims.evidence import Arm, Evidence
+from gamelane.claims.findings import Finding
 
 
 @check("alone.rtt")
-def alone_rtt(evidence: Evidence, _: Claim) -> Finding:
-    worst = evidence.values(alone(), RTT_MAX)
-    return given(float(worst.max()) < 2, f"maximum {findings.number(worst)} ms", "serialisation of single packets")
+def alone_rtt(evidence: Evidence, claim: Claim) -> Finding:
+    return findings.below(evidence.values(alone(), RTT_MAX), claim.theirs["lt"], "ms at most")
 
 
 @check("alone.loss")
@@ -21,18 +20,20 @@ def alone_loss(evidence: Evidence, _: Claim) -> Finding:
 
 @check("alone.throughput")
 def alone_throughput(evidence: Evidence, _: Claim) -> Finding:
-    own = alone().with_({f"flow.{GAME}.client": "game"})
-    up, down = evidence.values(own, THROUGHPUT_UP) / 1e3, evidence.values(own, THROUGHPUT_DOWN) / 1e3
-    finding = findings.less(
-        "client to server",
-        evidence.values(alone(), THROUGHPUT_UP) / 1e3,
-        "server to client",
-        evidence.values(alone(), THROUGHPUT_DOWN) / 1e3,
-        "kbit/s",
-    )
-    return Finding(
-        finding.outcome,
-        finding.ours,
+    return _more_down_than_up(
+        evidence,
+        alone(),
         "TEACUP's client sends 60 B every 10 ms, five packets for each packet of the server. With the game's own client"
-        f" stream it is {findings.number(up)} up and {findings.number(down)} kbit/s down, as the paper says",
+        f" stream: {_more_down_than_up(evidence, own_client(alone())).ours}",
+    )
+
+
+def _more_down_than_up(evidence: Evidence, arm: Arm, why: str = "") -> Finding:
+    return findings.less(
+        "client to server",
+        evidence.values(arm, THROUGHPUT_UP) / 1e3,
+        "server to client",
+        evidence.values(arm, THROUGHPUT_DOWN) / 1e3,
+        "kbit/s",
+        why,
     )
