@@ -12,7 +12,7 @@ from .short import evidence
 
 DRAWN = {
     "collom2016": [f"fig{number}" for number in range(4, 26)],
-    "griwodz2006": ["fig1", "fig2", "fig3", "fig4", "fig5"],
+    "griwodz2006": ["fig1a", "fig1b", "fig1c", "fig2", "fig3", "fig4", "fig5"],
     "palazzi-voap": ["fig2", "fig3"],
     "burriss2006": ["tables"],
     "but2006": ["fig3", "fig4", "fig5"],

@@ -96,5 +96,7 @@ def counts(rows: Sequence[tuple[Claim, Verdict]]) -> dict[Kind, dict[Judgement, 
 
 
 def counted(numbers: Mapping[Judgement, int]) -> str:
-    """Return counts as text, such as "3 reproduced, 1 differs"."""
-    return ", ".join(f"{count} {judgement.replace('-', ' ')}" for judgement, count in numbers.items())
+    """Return counts as text, such as "3 reproduced, 2 differ"."""
+    words = {"cannot-tell": "cannot tell"}
+    many = words | {"holds": "hold", "differs": "differ"}
+    return ", ".join(f"{count} {(words if count == 1 else many).get(word, word)}" for word, count in numbers.items())

@@ -28,11 +28,12 @@ def figure(found: Mapping[Variant, SharedPaths[K]]) -> Figure:
         f"{100 * first.level:g} % level, corrected by {first.correction.title()}. Connections are sorted by group, the "
         "largest first. Plain compares RTTs as measured, as in the paper; normalised subtracts each connection's "
         f"minimum first. {told}.{skipped}",
-        tuple(Panel(_matrix(paths), f"{name}, {_count(len(paths.groups), 'group')}") for name, paths in found.items()),
+        tuple(Panel(matrix(paths), f"{name}, {_count(len(paths.groups), 'group')}") for name, paths in found.items()),
     )
 
 
-def _matrix(paths: SharedPaths[K]) -> Chart:
+def matrix(paths: SharedPaths[K]) -> Chart:
+    """Return the matrix of pairs: a dot where two connections may share a path."""
     position = {name: index for index, name in enumerate(paths.connections)}
     order = [position[name] for group in paths.groups for name in group]
     i, j = np.nonzero(paths.shared[np.ix_(order, order)])

@@ -7,7 +7,20 @@ public. Its generator (models/mmo/anarchy-online.toml) and so all counts are our
 from __future__ import annotations
 
 from gamelane.claims.evidence import Evidence
-from gamelane.claims.griwodz2006 import bulk, bundling, modified, mux, table2, testbed, trace, variants  # noqa: F401 - they register checks
+from gamelane.claims.griwodz2006 import (  # noqa: F401 - they register checks
+    bulk,
+    bundling,
+    further,
+    mechanisms,
+    modified,
+    mux,
+    streams,
+    table1,
+    table2,
+    testbed,
+    trace,
+    variants,
+)
 from gamelane.claims.griwodz2006.arms import AT_100MS, GRID, SETTINGS, check, simplex
 from gamelane.claims.griwodz2006.arms import modified as modified_timeout
 
@@ -20,5 +33,7 @@ def prefetch(evidence: Evidence) -> None:
     """Run all arms in one parallel batch."""
     arms = [simplex(condition, setting) for condition in AT_100MS for setting in SETTINGS]
     arms += [arm(condition) for arm in (simplex, modified_timeout) for condition in GRID]
-    arms += variants.prefetched() + mux.prefetched() + modified.prefetched() + bundling.prefetched()
+    arms += variants.prefetched() + mechanisms.prefetched() + mux.prefetched() + streams.prefetched()
+    arms += table1.prefetched() + modified.prefetched() + bundling.prefetched()
+    arms += further.prefetched()
     evidence.prepare(arms + trace.prefetched())

@@ -108,16 +108,6 @@ def delay(evidence: Evidence, arm: Arm, number: int) -> Numbers:
     return values[~np.isnan(values)]
 
 
-def retransmission_delay(evidence: Evidence, arm: Arm) -> Numbers:
-    """Return the mean delay in ms of all successful retransmissions, of any number, by themselves or included."""
-    sums, packets = np.zeros(evidence.repeats), np.zeros(evidence.repeats)
-    for number in range(1, 9):
-        successful = count(evidence, arm, number, "successful")
-        sums += np.nan_to_num(thin(evidence, arm, f"nth.{number}.delay_ms")) * successful
-        packets += successful
-    return sums / packets
-
-
 def wire_packets(evidence: Evidence, arm: Arm) -> Numbers:
     """Return the packets sent, data and ACKs."""
     return _both_ways(evidence, arm, "sent")
@@ -131,3 +121,8 @@ def wire_bytes(evidence: Evidence, arm: Arm) -> Numbers:
 def _both_ways(evidence: Evidence, arm: Arm, what: str) -> Numbers:
     up, down = (evidence.values(arm, f"flows.{PLAYERS}.{way}.{what}") for way in ("up", "down"))
     return up + down
+
+
+def duration_s(evidence: Evidence) -> float:
+    """Return the length of each run."""
+    return float(evidence.document()["duration"].removesuffix("s"))

@@ -69,6 +69,25 @@ def over_time(
     return heading.figure([_panel(alt.layer(drawn, *_levels(theirs)))], _keys(colours, bool(theirs)))
 
 
+def by_rank(heading: Heading, points: Mapping[str, tuple[Numbers, Numbers]], unit: str) -> Figure:
+    """Return points by rank on a logarithmic scale, each series of ranks and values. Missing values are left out."""
+    colours = dict(zip(points, OURS, strict=False))
+    frame = pl.concat(
+        pl.DataFrame({"x": x, "v": v}).drop_nans("v").with_columns(pl.lit(of).alias("of"))
+        for of, (x, v) in points.items()
+    )
+    drawn = (
+        alt.Chart(inline(frame))
+        .mark_point(filled=True, size=14, opacity=0.8)
+        .encode(
+            x=alt.X("x:Q", title=None),
+            y=alt.Y("v:Q", title=unit, scale=alt.Scale(type="log")),
+            color=colour_by("of", colours),
+        )
+    )
+    return heading.figure([_panel(drawn)], _keys(colours, False))
+
+
 def _levels(theirs: Mapping[str, float]) -> list[alt.Chart]:
     if not theirs:
         return []
