@@ -82,7 +82,7 @@ def test_strict_priority_itself_loses_nothing(short: Evidence) -> None:
 def test_without_priority_a_third_is_lost_and_with_it_the_bridge_has_192_kbit(short: Evidence) -> None:
     for cell in CELLS:
         assert (loss(short, Column(none(cell))) > 20).all(), cell
-    # 192 kbit/s less 23.8 of UDP, both on Ethernet, of which 1448 B in 1518 are TCP's.
+    # 192 kbit/s less 24.5 of UDP, both on Ethernet, of which 1448 B in 1518 are TCP's.
     expected = (192 - 119 * 8 / 38.933) * 1448 / 1518
     assert throughput(short, prioritised("1t1u")) == pytest.approx(expected, rel=0.03)
 

@@ -42,7 +42,7 @@ WHY = {
     "1t1u.loss": "without priority 2 points more arrive than are allowed. Linux's timer or a fourth slot close the gap",
     "1t1u.jitter": "without priority theirs is 4 times ours. The cause is not found: no change that was tried gives it",
     "2t1u.jitter": JITTER,
-    "2t2u.jitter": JITTER,
+    "2t2u.jitter": f"{JITTER}. With priority ours is too small too",
     "1t2u.jitter": "both values are near the limit. iperf's last value varies by ± 8 ms over five runs",
     "1t2u.loss": "the modem of three slots loses more of the plain stream than theirs did",
     "2t1u.loss": "a second upload raises our loss by 4 points, theirs by 25. The cause is not found",

@@ -29,7 +29,7 @@ P99 = f"flows.{GAME}.rtt_ms.p99"
 def which_queue(evidence: Evidence, claim: Claim) -> Finding:
     households: dict[str, Callable[[str], list[Arm]]] = {
         "12/1, all traffic": lambda queue: [paper(queue)],
-        "each of the games": lambda queue: [playing(paper(queue), game) for game in GAMES.values()],
+        "each game (Quake III's delays)": lambda queue: [playing(paper(queue), game) for game in GAMES.values()],
         f"{MOST_PLAYERS} players": lambda queue: [paper(queue).with_({f"flow.{GAME}.players": str(MOST_PLAYERS)})],
         "12/1, upload only": lambda queue: [bulk_only(queue)],
         "12/1, video only": lambda queue: [dash_only(queue)],

@@ -68,6 +68,7 @@ def only_thin_streams(evidence: Evidence, _: Claim) -> Finding:
             "ms",
         ),
         _left_alone(evidence),
+        why="that the limit is three packets in flight is tested in crates/tcp/tests/endpoints/timers.rs",
     )
 
 

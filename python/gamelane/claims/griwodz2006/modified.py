@@ -193,18 +193,19 @@ def _in_vain(evidence: Evidence, arm: Arm) -> Numbers:
 def limits(evidence: Evidence, _: Claim) -> Finding:
     condition = Condition(5, 100, 0)
     worlds = {"5 % at random": {}, "20 %": HIGH, "5 % in bursts": BURSTY}
-    extra, tails = {}, []
+    factors, tails = {}, []
     for name, change in worlds.items():
         arms = [arm(condition).with_(change) for arm in (simplex, modified)]
-        before, after = (
-            100 * thin(evidence, arm, "retransmitted_segments") / thin(evidence, arm, "packets") for arm in arms
-        )
-        extra[name] = after - before
+        before, after = (thin(evidence, arm, "retransmitted_segments") / thin(evidence, arm, "packets") for arm in arms)
+        factors[name] = after / before
         seconds = [findings.number(thin(evidence, arm, "down.delivery_ms.p99") / 1e3) for arm in arms]
         tails.append(f"{name} {seconds[0]} and {seconds[1]} s")
-    low, *others = extra
+    low, *others = factors
     return findings.all_of(
-        *(findings.less(f"added at {low}", extra[low], f"at {other}", extra[other], "points") for other in others),
+        *(
+            findings.less(f"modified over standard at {low}", factors[low], f"at {other}", factors[other], "")
+            for other in others
+        ),
         why="this is the cost in segments. The player gains all the same. 99 % delivery delay, standard and modified: "
         + "; ".join(tails),
     )

@@ -29,6 +29,7 @@ LOW, HIGH, FAR = TABLE_1, Condition(5, 100, 0), Condition(1, 300, 0)
 JITTERY = Condition(1, 100, 10)
 AT_100MS, AT_300MS = (tuple(Condition(loss, delay, 0) for loss in (1, 5)) for delay in (100, 300))
 STREAMS = {f"flow.{PLAYERS}.carriage": "streams"}
+OTHERS = tuple(setting for setting in SETTINGS if setting not in EXTENSIONS)
 NO_SACK_SAID = "the paper does not say whether Westwood, BIC and Vegas ran with SACK"
 
 
@@ -156,8 +157,7 @@ def high_speed(evidence: Evidence, _: Claim) -> Finding:
 
 @check("mux.best")
 def best(evidence: Evidence, _: Claim) -> Finding:
-    others = tuple(setting for setting in SETTINGS if setting not in EXTENSIONS)
-    return _with_and_without_sack(evidence, lambda means: _extensions_lead(means, others))
+    return _with_and_without_sack(evidence, lambda means: _extensions_lead(means, OTHERS))
 
 
 @check("mux.westwood")
@@ -180,10 +180,10 @@ def longer(evidence: Evidence, _: Claim) -> Finding:
     higher = together(rises, f"{_range(means)} ms at 300 ms")
     order = agreed(
         {
-            "without SACK": _extensions_lead(means.__getitem__, ("New Reno", *HIGH_SPEED)),
+            "without SACK": _extensions_lead(means.__getitem__, OTHERS),
             "with FACK": _extensions_lead(
                 lambda setting: _mean(evidence, AT_300MS, setting, WITH_FACK if setting in HIGH_SPEED else {}),
-                HIGH_SPEED,
+                OTHERS,
             ),
         },
         NO_SACK_SAID,

@@ -64,7 +64,7 @@ def window(evidence: Evidence, claim: Claim) -> Finding:
         rows = columns(run, "tcp")
         servers = (rows["side"] == "server") & (rows["srtt_ms"] > 0)
         windows = rows["cwnd_bytes"][servers] / FULL_SEGMENT
-        # A timeout of at least 200 ms more than the round trip that doubled twice.
+        # Timers that doubled at least twice: without doubling they are the round trip and 200 ms.
         backed_off = rows["rto_ms"][servers] > 2.5 * (rows["srtt_ms"][servers] + 200)
         return float(np.median(windows)), float(windows[backed_off].mean()) if backed_off.any() else np.nan
 

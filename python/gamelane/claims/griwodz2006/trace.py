@@ -92,8 +92,8 @@ def six_retransmissions(evidence: Evidence, claim: Claim) -> Finding:
         claim.theirs,
         inf,
         "retransmissions",
-        "losses of their trace came in bursts on single connections, which the paper does not mention. With bursts of 2"
-        f" packets and the same mean it is {findings.number(in_bursts)}",
+        "losses of their trace must have come in bursts on single connections. The paper does not say so. With bursts"
+        f" of 2 packets and the same mean it is {findings.number(in_bursts)}",
     )
 
 

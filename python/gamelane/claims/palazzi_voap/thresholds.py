@@ -35,7 +35,7 @@ def coarse(evidence: Evidence, claim: Claim) -> Finding:
         arm = with_thresholds(alpha, beta)
         kept, shorter = evidence.values(arm, GOODPUT) / goodput, before / queue_delay(evidence, arm)
         both = (
-            findings.above(100 * kept, 100 - claim.limits["percent"], "% of the goodput"),
+            findings.above(100 * kept, claim.limits["percent"], "% of the goodput"),
             findings.above(shorter, claim.limits["times"], "times shorter"),
         )
         found = findings.all_of(*both)

@@ -10,6 +10,7 @@ from gamelane.report.papers import Theirs
 from gamelane.report.papers.pictures import Heading, Value, bars
 
 SERIES = ("without priority", "with priority")
+ONE_OF_TWO = "one stream of two with priority"
 ROWS = {
     "loss": ("UDP lost", "%"),
     "jitter": ("UDP jitter", "ms"),
@@ -44,9 +45,10 @@ def _row(evidence: Evidence, name: str, theirs: Theirs) -> list[Value]:
 def _tcp(evidence: Evidence, theirs: Theirs) -> list[Value]:
     values = []
     for cell, label in LABELS.items():
-        runs, paper = tcp_arms(cell), theirs(f"{cell}.tcp")
+        runs = tcp_arms(cell)
+        words = SERIES if len(runs) == len(SERIES) else (SERIES[0], ONE_OF_TWO, SERIES[1])
         values += [
-            Value(label, of, throughput(evidence, runs[end]), paper[end])
-            for of, end in zip(SERIES, (0, -1), strict=True)
+            Value(label, of, throughput(evidence, arm), their)
+            for of, arm, their in zip(words, runs, theirs(f"{cell}.tcp"), strict=True)
         ]
     return values

@@ -27,6 +27,8 @@ from gamelane.report.papers.pictures import Heading, Value, bars, by_rank
 from gamelane.report.shared_paths import matrix
 
 WAIT = "Mean time in ms from the first transmission to the retransmission that was acknowledged; lower is better."
+ALONE = f"{WAIT} Of packets that were retransmitted by themselves."
+ALL = f"{WAIT} Of all packets, also those that another packet's retransmission included."
 
 
 def figures(evidence: Evidence, theirs: Theirs) -> list[Figure]:
@@ -111,12 +113,12 @@ def _settings(evidence: Evidence, theirs: Theirs) -> Figure:
         for number, word, claim in ((1, "first", "fig2a"), (2, "second", "fig2b"))
     }
     title = "delay of retransmissions, a connection for each player, 100 ms"
-    return bars(Heading("Fig. 2", title, f"{WAIT}"), groups)
+    return bars(Heading("Fig. 2", title, ALONE), groups)
 
 
 def _multiplexed(evidence: Evidence) -> Figure:
     values = _by_setting(lambda arm: mean_delay(evidence, arm, "all"), multiplexed, None)
-    return bars(Heading("Fig. 3", "delay of retransmissions, one connection, 100 ms", WAIT), {"": (values, "ms")})
+    return bars(Heading("Fig. 3", "delay of retransmissions, one connection, 100 ms", ALL), {"": (values, "ms")})
 
 
 def _by_setting(
@@ -135,7 +137,7 @@ def _fack(evidence: Evidence) -> Figure:
         for condition in AT_100MS
         for word, arm in (("a connection for each player", simplex), ("one connection", multiplexed))
     ]
-    return bars(Heading("Fig. 4", "delay of retransmissions with FACK, 100 ms", WAIT), {"": (values, "ms")})
+    return bars(Heading("Fig. 4", "delay of retransmissions with FACK, 100 ms", ALL), {"": (values, "ms")})
 
 
 def _timeouts(evidence: Evidence) -> Figure:
@@ -144,7 +146,7 @@ def _timeouts(evidence: Evidence) -> Figure:
         for ms in (100, 300)
         for number, word in ((1, "first"), (2, "second"), (3, "third"))
     }
-    return bars(Heading("Fig. 5", "standard and modified timeout, New Reno with FACK", WAIT), groups)
+    return bars(Heading("Fig. 5", "standard and modified timeout, New Reno with FACK", ALONE), groups)
 
 
 def _by_timer(evidence: Evidence, ms: int, number: int) -> list[Value]:
