@@ -114,8 +114,8 @@ def _tried(evidence: Evidence, cell: str, name: str) -> str:
 def _listed(title: str, evidence: Evidence, columns: Mapping[str, tuple[Column, Column]], name: str) -> str:
     found = []
     for what, pair in columns.items():
-        left, right = (float(value(evidence, column, name).mean()) for column in pair)
-        found.append(f"{what}: {left:.3g} and {right:.3g} {UNITS[name]}")
+        left, right = (number(value(evidence, column, name).mean(keepdims=True)) for column in pair)
+        found.append(f"{what}: {left} and {right} {UNITS[name]}")
     return f"{title}: {', '.join(found)}" if found else ""
 
 

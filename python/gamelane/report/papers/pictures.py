@@ -24,8 +24,8 @@ THEIRS = "$ink"
 TEXT: dict[str, Any] = {"color": THEIRS, "fontSize": 10}
 OURS = ("$blue", "$orange", "$green", "$pink", "$violet", "$ochre", "$steel", "$rust")
 HEIGHT = 220
-CROWDED = 6
-"""Number of places on the x axis from which their labels are slanted."""
+ROOM = 40
+"""Characters that labels below the x axis may have in all, on a phone. With more they are slanted."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _bars(values: Sequence[Value], unit: str, colours: Mapping[str, str]) -> Cha
             "place:N",
             sort=places,
             title=None,
-            axis=alt.Axis(labelAngle=0 if len(places) < CROWDED else -35, labelLimit=110),
+            axis=alt.Axis(labelAngle=0 if sum(map(len, places)) <= ROOM else -35, labelLimit=110),
         ),
         xOffset=alt.XOffset("of:N", sort=list(colours)),
         tooltip=[
