@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from functools import cache
-from types import ModuleType
 
 from gamelane import experiment
 from gamelane.claims.evidence import Evidence
+from gamelane.claims.judge import package
 
 SHORTER: dict[str, list[tuple[str, str]]] = {
     "collom2016": [("duration", "30s")],
@@ -18,13 +17,8 @@ SHORTER: dict[str, list[tuple[str, str]]] = {
 }
 
 
-def module(paper: str) -> ModuleType:
-    """Return the package of a paper."""
-    return importlib.import_module(f"gamelane.claims.{paper.replace('-', '_')}")
-
-
 @cache
 def evidence(paper: str) -> Evidence:
     """Return two short runs of each arm, kept for all tests."""
-    base = experiment.load(module(paper).SCENARIO).scenario.with_overrides(SHORTER[paper])
+    base = experiment.load(package(paper).SCENARIO).scenario.with_overrides(SHORTER[paper])
     return Evidence(base, repeats=2, threads=2)

@@ -26,7 +26,6 @@ from gamelane.claims.but2006.arms import (
 )
 from gamelane.claims.but2006.inputs import PROTOCOLS
 from gamelane.claims.but2006.passive import passive_round_trip
-from gamelane.claims.but2006.settings import SETTINGS
 from gamelane.claims.evidence import Evidence
 
 
@@ -101,13 +100,6 @@ def test_without_a_drop_the_uploads_round_trip_is_the_same_with_fifo(short: Evid
 
 def test_the_scenario_has_only_flows_whose_protocol_is_known(short: Evidence) -> None:
     assert {flow["app"] for flow in short.document()["flow"]} == set(PROTOCOLS)
-
-
-@pytest.mark.parametrize("name", SETTINGS)
-def test_each_setting_of_the_table_is_another_scenario(short: Evidence, name: str) -> None:
-    base = short.base
-    other = base.with_overrides(list(SETTINGS[name].items()))
-    assert (other.hash != base.hash) == bool(SETTINGS[name])
 
 
 def test_the_hosts_are_freebsd_by_name(short: Evidence) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gamelane.claims import Claim, Verdict
-from gamelane.claims.collom2016 import settings
+from gamelane.claims import Claim
 from gamelane.claims.collom2016.arms import (
     GAME,
     RTT_MAX,
@@ -19,12 +18,10 @@ from gamelane.claims.collom2016.arms import (
     paper,
     small_window,
 )
-from gamelane.claims.collom2016.settings import Setting, Under
 from gamelane.claims.collom2016.uplink import Uplink, lost_in_a_row
 from gamelane.claims.evidence import Arm, Evidence
 
 from .short import evidence
-from .test_pinned import LEDGER
 
 
 @pytest.fixture(scope="module")
@@ -98,43 +95,3 @@ def test_figure_19_is_seven_games_at_eight_round_trips() -> None:
 def test_a_window_of_64_kib_loses_nothing_beside_the_upload(short: Evidence) -> None:
     assert (lost(short, bulk_only("fifo")) > 0).all()
     assert not lost(short, small_window(bulk_only("fifo"))).any()
-
-
-def test_every_setting_changes_the_scenario() -> None:
-    first, *others = settings.read()
-    assert first == Setting(first.name)
-    arms = [paper("fifo"), paper("pie")]
-    hashes = {tuple(Under(each, repeats=1, threads=1).scenario(arm).hash for arm in arms) for each in (first, *others)}
-    assert len(hashes) == 1 + len(others)
-
-
-def test_a_limit_replaces_that_of_the_arms() -> None:
-    under = Under(Setting("bytes", limits={"100p": "150000B"}), repeats=1, threads=1)
-    limits = [under.document(paper(queue))["gateway"]["up"]["limit"] for queue in ("fifo", "pie")]
-    assert limits == ["150000B", "1000p"]
-
-
-def test_the_page_has_the_settings_of_the_file() -> None:
-    """If this fails, run `scripts/claims.py --settings`."""
-    page = (LEDGER / "collom2016-settings.md").read_text(encoding="utf-8")
-    for number, setting in enumerate(settings.read()):
-        assert f"| {number} | {setting.name} | {setting.keys} |" in page
-
-
-def test_the_page_of_settings_shows_what_moves() -> None:
-    first, second = (Claim(f"collom2016.{name}", "", "result", "", "", "") for name in ("a", "b"))
-    rows = [
-        (
-            Setting("as it is"),
-            [(first, Verdict(first.id, "reproduced", "", "")), (second, Verdict(second.id, "differs", "", ""))],
-        ),
-        (
-            Setting("other", {"link.rtt": "1ms"}),
-            [(first, Verdict(first.id, "cannot-tell", "", "")), (second, Verdict(second.id, "differs", "", ""))],
-        ),
-    ]
-    page = settings.page(rows, 5)
-    assert "| 1 | other | `link.rtt=1ms` | 1 differs, 1 cannot tell |" in page
-    assert "| `a` | + | ? |" in page
-    assert "| `b` |" not in page
-    assert "1 of 2 verdicts move. Of the others 0 are reproduced and 1 differ" in page

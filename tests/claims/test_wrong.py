@@ -10,9 +10,10 @@ import pytest
 
 from gamelane.claims import KINDS, PAPERS, Claim, Paper
 from gamelane.claims.evidence import Evidence
+from gamelane.claims.judge import package
 from gamelane.claims.register import Check
 
-from .short import evidence, module
+from .short import evidence
 from .worlds import Wrong, worlds
 
 CLAIMS = [claim for name in PAPERS for claim in Paper.read(name).claims]
@@ -24,7 +25,7 @@ def _paper(claim: Claim) -> str:
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
 def test_a_wrong_value_fails(claim: Claim) -> None:
-    check = module(_paper(claim)).check.checks[claim.id]
+    check = package(_paper(claim)).check.checks[claim.id]
     right = evidence(_paper(claim))
     if check(right, claim).ours is None:
         pytest.skip("no run decides this claim")
@@ -55,4 +56,4 @@ def test_the_rule_shows_every_limit(claim: Claim) -> None:
 def test_every_claim_has_a_check_and_every_check_a_claim(name: str) -> None:
     claims = Paper.read(name).claims
     assert len({claim.id for claim in claims}) == len(claims)
-    assert {claim.id for claim in claims} == set(module(name).check.checks)
+    assert {claim.id for claim in claims} == set(package(name).check.checks)

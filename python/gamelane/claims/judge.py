@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 
 from gamelane import experiment
 from gamelane.claims import KINDS, Claim, Judgement, Paper, Verdict
@@ -33,9 +34,14 @@ class Judged:
         return sorted(rows, key=lambda row: list(KINDS).index(row[0].kind))
 
 
+def package(paper: str) -> ModuleType:
+    """Return the package of a paper: its `SCENARIO`, `check` and `prefetch`."""
+    return importlib.import_module(f"gamelane.claims.{paper.replace('-', '_')}")
+
+
 def judge(paper: Paper, *, repeats: int, threads: int, on_run: Callable[[], None]) -> Judged:
     """Return a verdict on each claim. `on_run` is called after every run, on any thread."""
-    module = importlib.import_module(f"gamelane.claims.{paper.name.replace('-', '_')}")
+    module = package(paper.name)
     base = experiment.load(module.SCENARIO).scenario
     evidence = Evidence(base, repeats=repeats, threads=threads, on_run=on_run)
     interrupted = False

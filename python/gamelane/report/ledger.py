@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
+
 from gamelane.claims import KINDS, Claim, Kind, Verdict, counted, counts
 from gamelane.claims.judge import Judged
 from gamelane.report.claims import words
 
 
 def page(judged: Judged, repeats: int) -> str:
-    """Return the page in Markdown: counts, then each kind of claim as a table, with the reasons below it."""
+    """Return the page in Markdown: counts, then a table for each kind, with long values and reasons below it."""
     name = judged.paper.name
     numbers = counts(judged.rows)
     lines = [
@@ -34,21 +36,28 @@ def _section(kind: Kind, rows: list[tuple[Claim, Verdict]], paper: str) -> list[
         "| claim | what | theirs | agrees if | ours | verdict |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
-    reasons = []
+    below: list[str] = []
     for claim, verdict in rows:
         short = claim.id.removeprefix(f"{paper}.")
+        ours = words(verdict.ours)
         cells = (
             f"`{short}`",
             f"{claim.metric} ({claim.where})",
             words(claim.theirs),
             claim.rule,
-            words(verdict.ours),
+            "below" if len(ours) > LONGEST else ours,
             verdict.verdict.replace("-", " "),
         )
         lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
-        if verdict.why:
-            reasons.append(f"- `{short}`: {verdict.why}.")
-    return [*lines, "", *reasons] if reasons else lines
+        said = [*([f"ours: {ours}"] if len(ours) > LONGEST else []), *([verdict.why] if verdict.why else [])]
+        if said:
+            below += wrap(f"- `{short}`: {'. '.join(said)}.", WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    return [*lines, "", *below] if below else lines
+
+
+LONGEST = 80
+"""Characters of our value that fit into a cell. A longer one stands below the table."""
+WIDTH = 150
 
 
 def _cell(text: str) -> str:

@@ -1,4 +1,7 @@
-"""The verdicts under other values of what the paper leaves open, as docs/claims/ledger/collom2016-settings.md."""
+"""The verdicts on a paper under other values of what it leaves open, as docs/claims/ledger/PAPER-settings.md.
+
+`PAPER/settings.toml` holds the values.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,10 @@ from dataclasses import dataclass, field
 from importlib import resources
 
 from gamelane import _native, experiment
-from gamelane.claims import Judgement, Paper, counted, counts
-from gamelane.claims.collom2016 import SCENARIO, check, prefetch
+from gamelane.claims import Judgement, Kind, Paper, counted, counts
 from gamelane.claims.evidence import Arm, Evidence
-from gamelane.claims.judge import Rows, verdict
+from gamelane.claims.judge import Rows, package, verdict
 
-KINDS = ("result", "fitted")
-"""Claims that a setting can move."""
 MARKS: dict[Judgement, str] = {"reproduced": "+", "holds": "+", "differs": "-", "cannot-tell": "?"}
 
 
@@ -33,17 +33,27 @@ class Setting:
         return ", ".join(changes + [f"`{old}` as `{new}`" for old, new in self.limits.items()])
 
 
-def read() -> list[Setting]:
-    """Read the settings."""
-    text = (resources.files(__package__) / "settings.toml").read_text(encoding="utf-8")
-    return [Setting(**row) for row in tomllib.loads(text)["setting"]]
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a paper, the first without a change, and the kinds of claims that they can move."""
+
+    paper: str
+    kinds: tuple[Kind, ...]
+    settings: tuple[Setting, ...]
+
+    @classmethod
+    def read(cls, paper: str) -> Settings:
+        """Read the settings of a paper."""
+        file = resources.files(package(paper)) / "settings.toml"
+        found = tomllib.loads(file.read_text(encoding="utf-8"))
+        return cls(paper, tuple(found["kinds"]), tuple(Setting(**row) for row in found["setting"]))
 
 
 class Under(Evidence):
     """Runs of the arms under a setting."""
 
-    def __init__(self, setting: Setting, *, repeats: int, threads: int) -> None:
-        base = experiment.load(SCENARIO).scenario.with_overrides(list(setting.set.items()))
+    def __init__(self, paper: str, setting: Setting, *, repeats: int, threads: int) -> None:
+        base = experiment.load(package(paper).SCENARIO).scenario.with_overrides(list(setting.set.items()))
         super().__init__(base, repeats, threads)
         self.setting = setting
 
@@ -52,24 +62,26 @@ class Under(Evidence):
         return super().scenario(Arm.of({key: self.setting.limits.get(value, value) for key, value in arm.overrides}))
 
 
-def judge(setting: Setting, *, repeats: int, threads: int) -> Rows:
+def judge(of: Settings, setting: Setting, *, repeats: int, threads: int) -> Rows:
     """Return the verdicts under a setting on the claims that it can move."""
-    evidence = Under(setting, repeats=repeats, threads=threads)
-    prefetch(evidence)
-    claims = [claim for claim in Paper.read(SCENARIO).claims if claim.kind in KINDS]
-    return [(claim, verdict(claim, check.checks[claim.id], evidence)) for claim in claims]
+    evidence = Under(of.paper, setting, repeats=repeats, threads=threads)
+    package(of.paper).prefetch(evidence)
+    checks = package(of.paper).check.checks
+    claims = [claim for claim in Paper.read(of.paper).claims if claim.kind in of.kinds]
+    return [(claim, verdict(claim, checks[claim.id], evidence)) for claim in claims]
 
 
-def page(judged: Sequence[tuple[Setting, Rows]], repeats: int) -> str:
+def page(paper: str, judged: Sequence[tuple[Setting, Rows]], repeats: int) -> str:
     """Return the page in Markdown: the settings with their counts, then the verdicts that move."""
     numbers = range(len(judged))
     marks = [{claim.id: MARKS[verdict.verdict] for claim, verdict in rows} for _, rows in judged]
     moved = [claim for claim in marks[0] if len({each[claim] for each in marks}) > 1]
     lines = [
-        "# collom2016: settings and verdicts",
+        f"# {paper}: settings and verdicts",
         "",
-        f"`scripts/claims.py --settings` writes this page from {repeats} seeds of each setting. A setting changes what"
-        " the paper leaves open and nothing else. [collom2016.md](../collom2016.md) says why the scenario is as it is.",
+        f"`scripts/claims.py --settings {paper}` writes this page from {repeats} seeds of each setting. A setting"
+        f" changes what the paper leaves open and nothing else. [{paper}.md](../{paper}.md) says why the scenario is as"
+        " it is.",
         "",
         "| no. | setting | changes | results |",
         "| ---: | --- | --- | --- |",
@@ -82,16 +94,13 @@ def page(judged: Sequence[tuple[Setting, Rows]], repeats: int) -> str:
         "",
         f"| claim | {' | '.join(map(str, numbers))} |",
         f"| --- |{' :---: |' * len(judged)}",
-        *(
-            f"| `{claim.removeprefix(f'{SCENARIO}.')}` | {' | '.join(each[claim] for each in marks)} |"
-            for claim in moved
-        ),
+        *(f"| `{claim.removeprefix(f'{paper}.')}` | {' | '.join(each[claim] for each in marks)} |" for claim in moved),
         "",
-        "\\+ reproduced, - differs, ? cannot be told. `bulk.loss` is no result: it was a reason for the window.",
+        "\\+ reproduced or holds, - differs, ? cannot be told. The counts above are those of results.",
     ]
     return "\n".join(lines) + "\n"
 
 
 def _others(marks: Sequence[Mapping[str, str]], moved: Sequence[str]) -> str:
     still = [mark for claim, mark in marks[0].items() if claim not in moved]
-    return f"Of the others {still.count('+')} are reproduced and {still.count('-')} differ under every setting."
+    return f"Of the others {still.count('+')} agree and {still.count('-')} differ under every setting."
