@@ -7,10 +7,12 @@ use std::sync::LazyLock;
 
 use gamelane_capture::analysis::TransportReport;
 use gamelane_capture::log::connection_log;
+use gamelane_capture::names::{Confidence, Group, Known, KnownApplication, Ports, Sends, application};
 use gamelane_capture::pair::{compare, watch};
 use gamelane_capture::{
     Analyzer, Capture, CapturedPacket, Filter, FlowReport, Input, Sink, analyze, tcp_writes, udp_flow,
 };
+use gamelane_core::Protocol;
 
 /// Any file.
 pub(crate) fn file(bytes: &[u8]) {
@@ -93,6 +95,19 @@ fn open(bytes: &[u8]) -> Capture<Cursor<&[u8]>> {
     Capture::from_reader(Cursor::new(bytes), Path::new("fuzz")).expect("its header was read before")
 }
 
+/// Two games on the ports 256 to 1000, with and without a pace, and a domain.
+static KNOWN: LazyLock<Known> = LazyLock::new(|| {
+    let sends = Sends { per_second: 20.0, payload_bytes: 60.0 };
+    let game = |name: &str, sends| KnownApplication {
+        name: name.into(),
+        group: Group::Game,
+        ports: [Protocol::Tcp, Protocol::Udp].map(|protocol| Ports { protocol, range: 256..=1000 }).into(),
+        domains: vec!["a.b".into()],
+        sends,
+    };
+    Known { applications: vec![game("game", Some([sends; 2])), game("other", None)] }
+});
+
 /// All flows.
 #[derive(Default)]
 struct Sum {
@@ -103,6 +118,9 @@ struct Sum {
 
 impl Sink for Sum {
     fn flow(&mut self, report: FlowReport) {
+        let found = application(&report, &KNOWN);
+        assert_eq!(found.name.is_none(), found.confidence == Confidence::Unknown);
+        assert!(found.because.ends_with('.'), "{found:?}");
         self.packets += report.packets();
         self.flows += 1;
         self.connections += u64::from(matches!(report.transport, TransportReport::Tcp(_)));

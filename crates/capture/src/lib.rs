@@ -1,6 +1,7 @@
 //! Packet captures. [`read`] turns pcap and pcapng files into parsed packets, [`filter`] chooses some of them, and
 //! [`raw`] gives their frames unparsed.
-//! [`analysis`] reports what happened to each flow, [`pair`] compares two capture points. [`trace`] and [`writes`]
+//! [`analysis`] reports what happened to each flow, [`names`] says what application it is, and [`pair`] compares two
+//! capture points. [`trace`] and [`writes`]
 //! extract the traffic of an application for replay. [`mod@write`] writes simulated packets as pcapng for Wireshark and
 //! tcpdump. Tunnels are left out.
 
@@ -20,6 +21,7 @@ pub mod frame;
 pub mod input;
 mod link;
 pub mod log;
+pub mod names;
 mod only;
 mod orientation;
 pub mod packet;

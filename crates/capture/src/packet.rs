@@ -1,10 +1,13 @@
 //! A parsed packet: time, interface, addresses, length and transport header. Lengths are those in the headers, so a
-//! capture with a snap length gives the same measurements. Payload is left out, except for its first bytes.
+//! capture with a snap length gives the same measurements. Payload is left out, except for its first bytes and what
+//! they say about the protocol.
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use gamelane_core::{Ecn, FlowKey, IpLen, Protocol};
 use gamelane_tcp::Flags;
+
+use crate::names::Said;
 
 /// A TCP or UDP packet, or a later fragment of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +37,8 @@ pub struct CapturedPacket {
     pub identification: u16,
     /// First four bytes of UDP payload, where many games number their messages. `None` if fewer were sent or captured.
     pub start: Option<[u8; 4]>,
+    /// What the payload says about its protocol.
+    pub said: Said,
     /// Content hash that is the same at every capture point.
     pub content: u64,
     /// Transport header.
@@ -56,6 +61,7 @@ impl Default for CapturedPacket {
             hop_limit: 0,
             identification: 0,
             start: None,
+            said: Said::Nothing,
             content: 0,
             transport: CapturedTransport::Udp,
         }

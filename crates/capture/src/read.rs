@@ -16,6 +16,7 @@ use crate::filter::Filter;
 use crate::fragments::{First, Fragmented, Fragments};
 use crate::input::Input;
 use crate::link::{Beside, Link, NoIp, Part};
+use crate::names::{Said, datagram, segment};
 use crate::packet::{CapturedPacket, CapturedTransport};
 use crate::retries::{OnAir, Retries};
 use crate::wire::{self, FragmentOf, Ip};
@@ -436,6 +437,7 @@ fn parse(
     packet.hop_limit = ip.hop_limit;
     packet.identification = ip.identification;
     packet.start = None;
+    packet.said = Said::Nothing;
     packet.content = 0;
     if let FragmentOf::Later { id, last } = ip.fragment {
         packet.transport = CapturedTransport::LaterFragment;
@@ -458,6 +460,10 @@ fn parse(
     if protocol == Protocol::Tcp {
         let header = wire::tcp(ip.above, packet.transport.tcp_mut()).ok_or(Reason::CutHeader)?;
         packet.payload_len = above_ip.checked_sub(header).ok_or(Reason::CutHeader)?;
+        let payload = ip.above.get(header as usize..).unwrap_or_default();
+        if let Some(said) = segment(payload, packet.payload_len, [port(0), port(2)]) {
+            packet.said = said;
+        }
     } else {
         let len = match (u32::from(port(4)), ip.fragment) {
             (0, _) => above_ip,
@@ -465,7 +471,9 @@ fn parse(
             (stated, _) => stated,
         };
         packet.payload_len = len.checked_sub(UDP_HEADER).ok_or(Reason::CutHeader)?;
-        packet.start = ip.above[start.len()..].first_chunk().copied();
+        let payload = &ip.above[start.len()..];
+        packet.start = payload.first_chunk().copied();
+        packet.said = datagram(payload, packet.payload_len, [port(0), port(2)]);
         packet.transport = CapturedTransport::Udp;
     }
     let kept = filter.keeps(packet, frame_len);

@@ -9,6 +9,7 @@ mod figure_6;
 mod filter;
 mod inputs;
 mod links;
+mod names;
 mod pair;
 mod points;
 mod read;

@@ -179,7 +179,8 @@ proptest! {
         prop_assert_eq!(
             &read[..],
             &[CapturedPacket {
-                at_ns, identification: if v6 { 0 } else { id }, content: read[0].content, start: read[0].start, interface: 1, outgoing: None, key, ip_len, payload_len: payload, ecn, dscp, hop_limit: 64, transport: CapturedTransport::Udp,
+                at_ns, identification: if v6 { 0 } else { id }, content: read[0].content, said: read[0].said,
+                start: read[0].start, interface: 1, outgoing: None, key, ip_len, payload_len: payload, ecn, dscp, hop_limit: 64, transport: CapturedTransport::Udp,
             }]
         );
     }

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     Document = Mapping[str, Any]
 
 FLOW = {
-    "flow": "id", "kind": "kind", "protocol": "protocol", "client": "client", "server": "server",
+    "flow": "id", "kind": "kind", "application": "application.name", "application_confidence": "application.confidence",
+    "protocol": "protocol", "client": "client", "server": "server",
     "client_by": "client_by", "interface": "interface", "start_s": "start_s", "end_s": "end_s",
     "rtt_min_ms": "tcp.rtt_ms.min", "rtt_p50_ms": "tcp.rtt_ms.p50", "rtt_p95_ms": "tcp.rtt_ms.p95",
     "rtt_max_ms": "tcp.rtt_ms.max",

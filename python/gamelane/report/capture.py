@@ -46,6 +46,7 @@ def page(folder: Path, found: Mapping[str, Any], tested: Found | None = None) ->
         styles=["capture.css"],
         found=found,
         blame=found["verdict"].get("blame"),
+        application=capture_flows.application,
         how_sure=how_sure,
         path_or_half=capture_flows.path_or_half,
         timelines=[(number, captures[number], spec) for number, spec in timelines],

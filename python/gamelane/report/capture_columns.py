@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gamelane.analysis.capture_facts import Way
-from gamelane.report.capture_flows import Flow, what
+from gamelane.report.capture_flows import Flow, called, what
 from gamelane.report.columns import GAP, Column, Name, width
 
 Document = Mapping[str, Any]
@@ -28,6 +28,7 @@ def flow_columns(flows: Sequence[Flow], name: Name) -> list[Column]:
         column("client", 0, lambda flow: name(flow.client), number=False),
         column("server", 0, lambda flow: name(flow.server), number=False),
         column("type", 3, what, number=False),
+        column("name", 5, called, number=False),
         column("lag\ns", 1, lambda flow: _lag(flow) if flow.is_game else ""),
         column("lost\nup", 2, lambda flow: _lost(flow.ways["up"])),
         column("lost\ndown", 2, lambda flow: _lost(flow.ways["down"])),

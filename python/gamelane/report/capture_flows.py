@@ -170,6 +170,18 @@ def how_sure(blame: Document) -> str:
     return "" if is_open else SURE[blame["sure"]]
 
 
+def application(seen: Document) -> str:
+    """Return the name of a flow's game or application; one that is only possible has a question mark."""
+    found = seen["application"]
+    return f"{found['name']}?" if found["confidence"] == "possible" else found["name"] or ""
+
+
+def called(flow: Flow) -> str:
+    """Return the surest name that one of the captures gives."""
+    order = ("sure", "likely", "possible", "unknown")
+    return application(min(flow.seen, key=lambda seen: order.index(seen["application"]["confidence"])))
+
+
 def what(flow: Flow) -> str:
     """Return protocol and behaviour."""
     seen = flow.seen[0]

@@ -41,10 +41,16 @@ def show(flow: Document, console: Console) -> None:
         f"{KINDS[flow['kind']]}, from {flow['start_s']:.1f} to {flow['end_s']:.1f} s",
         style="bold",
     )
+    say(console, _application(flow["application"]), first=" " * INDENT)
     for sentence in _connection(flow["tcp"]) if "tcp" in flow else ():
         say(console, sentence, first=" " * INDENT)
     measured = _tcp(flow["tcp"]) if "tcp" in flow else _udp(flow["udp"])
     _table([(name, values) for name, values in (*_any(flow), *measured) if any(values)], console)
+
+
+def _application(found: Document) -> str:
+    sure = {"sure": "", "likely": ", likely", "possible": ", possibly", "unknown": "unknown"}[found["confidence"]]
+    return f"application: {found['name'] or ''}{sure}. {found['because']}"
 
 
 def _table(rows: Sequence[Row], console: Console) -> None:

@@ -15,6 +15,7 @@ use super::report::{FlowReport, TcpReport, TransportReport, is_conversation};
 use super::sink::Sink;
 use super::spare::Spare;
 use super::timeline::Moments;
+use crate::names::Heard;
 use crate::orientation::{ClientBy, Evidence, client_to_server, is_private};
 use crate::packet::{CapturedPacket, CapturedTransport, TcpFields};
 use crate::tcp::connection::{Connection, End};
@@ -45,6 +46,7 @@ pub(super) struct Flow {
     /// Trouble and round trips of a TCP connection, by direction.
     moments: [Option<Box<Moments>>; 2],
     transport: Transport,
+    heard: Heard,
 }
 
 #[derive(Debug)]
@@ -105,6 +107,7 @@ impl Flow {
             is_witness: None,
             moments: [None, None],
             transport,
+            heard: Heard::default(),
         }
     }
 
@@ -258,6 +261,7 @@ impl Flow {
         sink: &mut impl Sink,
     ) {
         self.last_ns = self.last_ns.max(at_ns);
+        self.heard.saw(packet, direction);
         sink.packet(self.number, self.lasting(direction) as u8, packet);
         let own = &mut self.directions[direction];
         own.first_point = Some(point);
@@ -325,6 +329,7 @@ impl Flow {
             self.key = self.key.reverse();
             self.others.iter_mut().for_each(|(_, key)| *key = key.reverse());
             self.directions.swap(0, 1);
+            self.heard.exchange();
             datagrams.paces.swap(0, 1);
             datagrams.bins.iter_mut().for_each(|bin| bin.direction = 1 - bin.direction);
         }
@@ -424,6 +429,7 @@ impl Flow {
             last_ns: self.last_ns,
             directions: self.directions,
             transport,
+            heard: self.heard,
             under_load: None,
             kind: Kind::Other,
             load_at_start: course.load_at(self.first_ns),

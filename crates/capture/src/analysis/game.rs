@@ -40,6 +40,8 @@ pub struct Updates {
     pub longest_gap_ns: u64,
     /// Results of the messages' own counter; `None` if they have none.
     pub numbered: Option<Numbered>,
+    /// True if that counter has the form of the Quake family: 32 bits, the lowest byte first.
+    pub is_quake_numbered: bool,
 }
 
 impl Updates {

@@ -158,6 +158,11 @@ impl Numbering {
         best.filter(|&form| counters[form].is_trusted())
     }
 
+    /// True if the messages count as those of the Quake family do: 32 bits, the lowest byte first.
+    pub(crate) fn is_quake(&self) -> bool {
+        self.best().is_some_and(|form| form < 2)
+    }
+
     /// True if the message would be the next one of a counter.
     fn continues(&self, start: [u8; 4]) -> bool {
         self.counters.iter().flat_map(|counters| counters.iter().enumerate()).any(|(form, counter)| {

@@ -151,6 +151,7 @@ impl Pace {
             missing_by_pace: judged.missing,
             longest_gap_ns,
             numbered: self.numbering.numbered(),
+            is_quake_numbered: self.numbering.is_quake(),
         })
     }
 }

@@ -6,6 +6,7 @@ use super::direction::Direction;
 use super::game::{Behaviour, Updates};
 use super::games::Kind;
 use super::under_load::{Load, UnderLoad};
+use crate::names::Heard;
 use crate::orientation::ClientBy;
 use crate::samples::Samples;
 use crate::tcp::cause::Cause;
@@ -35,6 +36,8 @@ pub struct FlowReport {
     pub directions: [Direction; 2],
     /// Results for the transport protocol.
     pub transport: TransportReport,
+    /// What its first packets said about the protocol.
+    pub heard: Heard,
     /// Delay, waits and losses by the load of the capture; `None` if it is no game and nothing was measured.
     pub under_load: Option<Box<UnderLoad>>,
     /// Kind of the flow, found once at its end.

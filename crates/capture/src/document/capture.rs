@@ -12,6 +12,7 @@ use super::{ms, seconds};
 use crate::analysis::{Analyzer, FlowReport, Timeline, Wrong};
 use crate::blame::Evidence;
 use crate::error::CaptureError;
+use crate::names::Known;
 use crate::read::{Capture, Skipped};
 
 /// Takes what the document says about a capture while its files are read.
@@ -139,8 +140,8 @@ impl Findings {
         &self.listed
     }
 
-    /// Makes the element of the document, after [`Analyzer::finish`].
-    pub fn finish(mut self, name: &str, analyzer: &Analyzer) -> Captured {
+    /// Makes the element of the document, after [`Analyzer::finish`]. `known` are the applications that flows may be of.
+    pub fn finish(mut self, name: &str, analyzer: &Analyzer, known: &Known) -> Captured {
         let (clock, skipped) = (analyzer.clock(), self.skipped);
         let mut errors = self.errors.iter().map(Problem::of);
         let error = errors.next();
@@ -175,7 +176,7 @@ impl Findings {
             timeline: Course::of(analyzer.timeline()),
             games: Sums::of(&self.listed.games),
             // A report and its distributions are freed as soon as it is summarised.
-            flows: self.listed.take().into_iter().map(|report| Flow::of(&report)).collect(),
+            flows: self.listed.take().into_iter().map(|report| Flow::of(&report, known)).collect(),
             cuts_flows: false,
             evidence: self.evidence,
         }

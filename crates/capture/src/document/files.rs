@@ -8,18 +8,22 @@ use crate::analysis::{Acknowledged, Analyzer, Bin, FlowReport, Retransmission, R
 use crate::error::CaptureError;
 use crate::filter::Filter;
 use crate::input::Input;
+use crate::names::Known;
 use crate::only::Only;
 use crate::packet::CapturedPacket;
 use crate::pair::{Seen, compare, watch};
 use crate::read::Capture;
 
-/// Packets and flows that the document is about. By default these are all.
+/// Packets and flows that the document is about, and what is known of applications. By default the document is about all
+/// packets.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
     /// Packets to read.
     pub filter: Filter,
     /// Numbers of the flows, for one capture; empty for all. All flows are analysed, so the numbers stay the same.
     pub flows: Vec<u32>,
+    /// Applications that flows may be of.
+    pub known: Known,
     /// An interface of each of two captures.
     pub interfaces: Option<[u32; 2]>,
 }
@@ -75,7 +79,7 @@ pub fn read<S: Sink>(
         let (missing, name) = (missing.join(", "), name.to_owned());
         return Err(UnknownFlows { missing, name, flows: analyzer.flows() });
     }
-    let mut captured = only.sink.findings.finish(name, &analyzer);
+    let mut captured = only.sink.findings.finish(name, &analyzer, &choice.known);
     captured.cuts_flows = !choice.filter.keeps_whole_flows();
     if !choice.flows.is_empty() {
         captured.flows_total = captured.flows.len() as u32;
@@ -114,8 +118,10 @@ pub fn read_two<S: Sink>(
     let [(first, first_analyzer, first_seen), (second, second_analyzer, second_seen)] = read;
     let both: Option<[Seen; 2]> = first_seen.zip(second_seen).map(Into::into);
     let pair = both.map(|[a, b]| Paired::of(&compare(&a, &b), [&first, &second]));
-    let mut captures =
-        vec![first.finish(paths[0], &first_analyzer), second.finish(paths[1], &second_analyzer)];
+    let mut captures = vec![
+        first.finish(paths[0], &first_analyzer, &choice.known),
+        second.finish(paths[1], &second_analyzer, &choice.known),
+    ];
     captures.iter_mut().for_each(|captured| captured.cuts_flows = !choice.filter.keeps_whole_flows());
     (captures, pair)
 }

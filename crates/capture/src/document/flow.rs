@@ -1,5 +1,6 @@
 //! A flow in the document.
 
+use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::summary::Summary;
@@ -7,12 +8,14 @@ use super::tcp::Tcp;
 use super::{ms, seconds};
 use crate::analysis::direction::Direction;
 use crate::analysis::{Behaviour, FlowReport, Kind, TransportReport, Updates};
+use crate::names::{Application, Known, application};
 
 /// An element of `flows`.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Flow {
     pub(crate) id: u32,
     pub(crate) kind: Kind,
+    pub(crate) application: Application,
     protocol: &'static str,
     pub(crate) client: String,
     pub(crate) server: String,
@@ -104,7 +107,7 @@ pub(crate) struct Numbered {
 }
 
 impl Flow {
-    pub(super) fn of(report: &FlowReport) -> Self {
+    pub(super) fn of(report: &FlowReport, known: &Known) -> Self {
         let lasted_ns = report.last_ns - report.first_ns;
         let [up, down] = &report.directions;
         let (protocol, transport) = match &report.transport {
@@ -116,6 +119,7 @@ impl Flow {
         Self {
             id: report.flow,
             kind: report.kind(),
+            application: application(report, known),
             protocol,
             client: report.key.source.to_string(),
             server: report.key.destination.to_string(),
@@ -199,6 +203,16 @@ impl FlowUpdates {
 impl Serialize for Dscp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().filter(|(_, packets)| *packets > 0).copied())
+    }
+}
+
+impl Serialize for Application {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("Application", 3)?;
+        object.serialize_field("name", &self.name)?;
+        object.serialize_field("confidence", self.confidence.name())?;
+        object.serialize_field("because", &self.because)?;
+        object.end()
     }
 }
 

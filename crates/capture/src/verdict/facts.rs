@@ -26,6 +26,8 @@ pub(super) struct Game<'a> {
     pub(super) place: (usize, u32),
     pub(super) client: &'a str,
     pub(super) server: &'a str,
+    /// Name of the application, if it is likely or sure.
+    pub(super) name: Option<&'a str>,
     /// Median round trip.
     pub(super) rtt_ms: Option<f64>,
     /// To the player, then to the server.
@@ -141,6 +143,7 @@ fn both<'a>(flow: &'a PairFlow, seen: [&'a Flow; 2]) -> Game<'a> {
         place: (0, flow.ids[0]),
         client: &flow.client,
         server: &flow.server,
+        name: seen.iter().find_map(|seen| seen.application.told()),
         rtt_ms: flow.rtt_ms.p50,
         ways,
         is_paired: true,
@@ -157,6 +160,7 @@ fn one(capture: usize, flow: &Flow) -> Game<'_> {
         place: (capture, flow.id),
         client: &flow.client,
         server: &flow.server,
+        name: flow.application.told(),
         rtt_ms,
         ways: [1, 0].map(|direction| Way::new(direction, flow, flow, None)),
         is_paired: false,

@@ -1,11 +1,16 @@
 //! The headline: all games of the captures, from the sums of the document.
 
+use std::collections::BTreeSet;
+
+use super::facts::Game;
 use super::words::{count, duration, grouped, joined, none, percent};
 use super::{CALLERS, PLAYERS, total};
+use crate::analysis::Kind;
 use crate::document::{Captured, CountedSums, Paired, Sums};
 use crate::tcp::Cause;
 
-pub(super) fn headline(captures: &[Captured], pair: Option<&Paired>) -> String {
+/// `games` are the listed games.
+pub(super) fn headline(captures: &[Captured], pair: Option<&Paired>, games: &[Game<'_>]) -> String {
     if captures.iter().all(|capture| capture.flows_total == 0) {
         let filtered: u64 = captures.iter().map(Captured::filtered).sum();
         if filtered > 0 {
@@ -18,7 +23,7 @@ pub(super) fn headline(captures: &[Captured], pair: Option<&Paired>) -> String {
         || (captures.iter().map(|capture| &capture.games).collect::<Vec<_>>(), "on the way to the capture"),
         |pair| (vec![&pair.games.sums], "between the two captures"),
     );
-    let mut parts = vec![all_tcp(&sums, place), all_udp(&sums, place)];
+    let mut parts = vec![all_tcp(&sums, place, games), all_udp(&sums, place, games)];
     if parts.iter().all(String::is_empty) && captures.iter().any(|capture| capture.cuts_flows) {
         parts.push(
             "No game found. The filter keeps parts of flows, and games are recognised by whole flows."
@@ -44,7 +49,7 @@ pub(super) fn headline(captures: &[Captured], pair: Option<&Paired>) -> String {
     joined(parts, " ")
 }
 
-fn all_tcp(sums: &[&Sums], place: &str) -> String {
+fn all_tcp(sums: &[&Sums], place: &str, games: &[Game<'_>]) -> String {
     let connections = total(sums, |each| each.tcp.connections);
     if connections == 0 {
         return String::new();
@@ -65,8 +70,12 @@ fn all_tcp(sums: &[&Sums], place: &str) -> String {
     let behave = if connections == 1 { "behaves like a game" } else { "behave like games" };
     let again = if resent == 0 { "no retransmission".to_owned() } else { count(resent, "retransmission") };
     let lost = all_lost(counted, connections, "packets", place, PLAYERS);
-    let mut said =
-        format!("{} {behave} (thin): {}", count(connections, "TCP connection"), joined([lost, again], "; "));
+    let called = called(games, &[Kind::ThinTcp]);
+    let mut said = format!(
+        "{}{called} {behave} (thin): {}",
+        count(connections, "TCP connection"),
+        joined([lost, again], "; ")
+    );
     if lag > 0.0 {
         said += &format!(
             " caused {} of lag, summed over all delayed packets, {} of it waiting for retransmission timers",
@@ -81,7 +90,7 @@ fn all_tcp(sums: &[&Sums], place: &str) -> String {
     said + "."
 }
 
-fn all_udp(sums: &[&Sums], place: &str) -> String {
+fn all_udp(sums: &[&Sums], place: &str, games: &[Game<'_>]) -> String {
     let kinds = [
         (total(sums, |each| each.udp.games), "game"),
         (total(sums, |each| each.udp.voice_calls), "voice call"),
@@ -120,7 +129,18 @@ fn all_udp(sums: &[&Sums], place: &str) -> String {
         said.push(format!("{without} of {all} directions without a steady pace"));
     }
     let names = kinds.into_iter().filter(|(number, _)| *number > 0).map(|(number, kind)| count(number, kind));
-    format!("{} over UDP: {}.", joined(names, " and "), joined(said, "; "))
+    let called = called(games, &[Kind::Game, Kind::Voice]);
+    format!("{} over UDP{called}: {}.", joined(names, " and "), joined(said, "; "))
+}
+
+/// The names of the games of these kinds, in parentheses; an empty string if none has a name.
+fn called(games: &[Game<'_>], kinds: &[Kind]) -> String {
+    let of_kinds = games.iter().filter(|game| kinds.contains(&game.kind));
+    let names: BTreeSet<&str> = of_kinds.filter_map(|game| game.name).collect();
+    let shown = names.iter().take(NAMED).map(|name| (*name).to_owned());
+    let more = (names.len() > NAMED).then(|| "…".to_owned());
+    let names = joined(shown.chain(more), ", ");
+    if names.is_empty() { names } else { format!(" ({names})") }
 }
 
 /// The counted losses of all games; an empty string if none could be counted. `to` names the receiver of each
@@ -145,3 +165,6 @@ fn all_lost(
     let parts = joined(parts, " and ");
     if parts.is_empty() { parts } else { format!("{parts} lost {place}") }
 }
+
+/// Maximum number of names of games.
+const NAMED: usize = 4;

@@ -34,7 +34,9 @@ struct Described {
 impl Verdict {
     /// Judges the captures. With `pair`, there are two, which were compared.
     pub(crate) fn of(captures: &[Captured], pair: Option<&Paired>, blame: Option<Blame>) -> Self {
-        let mut games: Vec<_> = facts::games(captures, pair).into_iter().enumerate().collect();
+        let games = facts::games(captures, pair);
+        let headline = headline::headline(captures, pair, &games);
+        let mut games: Vec<_> = games.into_iter().enumerate().collect();
         // The games that suffered most, in the order of the captures.
         games.sort_by(|(_, a), (_, b)| b.trouble_ms().total_cmp(&a.trouble_ms()));
         games.truncate(DESCRIBED);
@@ -51,7 +53,7 @@ impl Verdict {
         );
         Self {
             blame,
-            headline: headline::headline(captures, pair),
+            headline,
             not_described: all.saturating_sub(games.len() as u64),
             games: described.collect(),
         }

@@ -9,7 +9,8 @@ use crate::tcp::Cause;
 
 pub(super) fn sentence(game: &Game<'_>) -> String {
     let what = if game.kind == Kind::ThinTcp { tcp(game) } else { udp(game) };
-    format!("{} and {}. {what}", game.client, game.server)
+    let name = game.name.map_or_else(String::new, |name| format!(" ({name})"));
+    format!("{} and {}{name}. {what}", game.client, game.server)
 }
 
 fn udp(game: &Game<'_>) -> String {
