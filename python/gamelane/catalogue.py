@@ -48,7 +48,7 @@ class App(Entry):
 
 @dataclass(frozen=True)
 class TcpRow(Entry):
-    """A congestion control, a recovery method, or a timer."""
+    """A stack, a congestion control, a recovery method, or a timer."""
 
     linux: Mapping[str, str] | None
     """Settings below `net.ipv4` that choose it in Linux; `None` if Linux does not have it."""
@@ -72,8 +72,8 @@ def _tcp(row: dict[str, Any]) -> dict[str, Any]:
 _rows = json.loads(_native.catalogue())
 QUEUES = _entries(Queue, [_queue(row) for row in _rows["queues"]])
 APPS = _entries(App, _rows["apps"])
-CONGESTION, RECOVERY, TIMERS = (
-    _entries(TcpRow, [_tcp(row) for row in _rows[rows]]) for rows in ("congestion", "recovery", "timers")
+STACKS, CONGESTION, RECOVERY, TIMERS = (
+    _entries(TcpRow, [_tcp(row) for row in _rows[rows]]) for rows in ("stacks", "congestion", "recovery", "timers")
 )
 BULK = "bulk"
 MMO = "mmo"

@@ -65,24 +65,24 @@ def jobs(*seeds: int, **keys: str) -> list[Job]:
 
 def test_what_a_guest_could_not_run_is_the_error_of_the_command() -> None:
     with pytest.raises(LabError, match="no tcpdump"):
-        guests("echo '\"no tcpdump\"' > error.json").run_all(jobs(1), file="household")
+        guests("echo '\"no tcpdump\"' > error.json").run_all(jobs(1), path="household.toml")
 
 
 def test_a_guest_without_a_result_is_named_with_its_last_words() -> None:
     with pytest.raises(LabError, match=r"(?s)kernel in a guest \(run, seed 7\) ended without a result.*it broke"):
-        guests("echo it broke").run_all(jobs(7), file="household")
+        guests("echo it broke").run_all(jobs(7), path="household.toml")
 
 
 def test_a_guest_that_ran_out_of_mappings_names_the_setting() -> None:
     said = "UML ran out of memory on the host side! This can happen due to ... vm.max_map_count has been reached."
     with pytest.raises(LabError, match=r"sysctl vm\.max_map_count=1000000"):
-        guests(f"echo '{said}'").run_all(jobs(1), file="household")
+        guests(f"echo '{said}'").run_all(jobs(1), path="household.toml")
 
 
 def test_a_guest_that_hangs_is_ended_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boot, "SILENT_S", 0.5)
     with pytest.raises(LabError, match=r"kernel in a guest \(run, seed 7\) reported no progress") as hung:
-        guests("while :; do :; done").run_all(jobs(7), file="household")
+        guests("while :; do :; done").run_all(jobs(7), path="household.toml")
     assert "polls the clock" in str(hung.value)
 
 
@@ -98,7 +98,7 @@ def test_nothing_boots_if_one_of_the_jobs_is_refused(tmp_path: Path) -> None:
     mark = tmp_path / "booted"
     refused = [*jobs(1), *jobs(2, **{"gateway.voap": "true"})]
     with pytest.raises(ScenarioError, match=r"gateway\.voap"):
-        guests(f"touch {mark}").run_all(refused, file="household")
+        guests(f"touch {mark}").run_all(refused, path="household.toml")
     assert not mark.exists()
 
 
@@ -106,7 +106,7 @@ def test_a_signal_ends_the_guests() -> None:
     timer = threading.Timer(1, lambda: signal.raise_signal(signal.SIGINT))
     timer.start()
     began = time.monotonic()
-    batch = guests("echo $$; sleep 600").run_all(jobs(1, 2, 3), file="household")
+    batch = guests("echo $$; sleep 600").run_all(jobs(1, 2, 3), path="household.toml")
     assert batch.interrupted
     assert not batch.finished
     assert time.monotonic() - began < 120

@@ -10,6 +10,7 @@ import gamelane
 from gamelane import _native
 from gamelane.errors import ScenarioError
 from gamelane.lab import waiting
+from gamelane.lab.bulk import shares
 from gamelane.lab.plan import Plan, plan
 
 BASE = """
@@ -85,6 +86,18 @@ def test_tcp_of_a_flow_is_in_its_routes() -> None:
     assert " ".join(tcp.route).endswith("initcwnd 3 quickack 1")
 
 
+def test_a_pinned_linux_runs_on_the_kernel_and_leaves_the_keys_of_the_top() -> None:
+    upload = _plan(("tcp.timestamps", "false"), ("flow.upload.tcp", "linux-6.12"), ("flow.upload.host", "tv")).flows[1]
+    assert upload.tcp.settings["tcp_timestamps"] == "1"
+
+
+def test_the_connections_of_a_transfer_carry_its_size_together() -> None:
+    keys = (("flow.upload.connections", "3"), ("flow.upload.size", "11B"))
+    assert shares(_plan(*keys).flows[1]) == [4, 4, 3]
+    assert shares(_plan(keys[0]).flows[1]) == [None] * 3
+    assert shares(_plan().flows[1]) == [None]
+
+
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
@@ -97,7 +110,12 @@ def test_tcp_of_a_flow_is_in_its_routes() -> None:
             "given:   false\n  allowed: true\n  hint:    --set tcp.limited_transmit=true",
         ),
         ("tcp.delayed_ack", "100ms", 'allowed: "linux" or "off"'),
-        ("tcp.stack", "rfc", 'given:   "rfc"\n  allowed: "linux"\n  hint:    --set tcp.stack=linux'),
+        (
+            "tcp.stack",
+            "rfc",
+            'given:   "rfc"\n  allowed: "linux", "linux-6.12"\n  hint:    --set tcp.stack=linux, or simulate it',
+        ),
+        ("flow.upload.tcp", "windows-11", "hint:    --set flow.upload.tcp.stack=linux, or simulate it"),
         ("tcp.receive_window", "freebsd", 'allowed: a size, or "auto"'),
         ("flow.upload.tcp.timestamps", "false", "with another tcp_timestamps, and Linux has one value per host"),
     ],

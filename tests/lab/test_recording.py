@@ -18,6 +18,7 @@ from gamelane.lab.observed import Observed
 from gamelane.lab.plan import Plan, plan
 from gamelane.lab.recording import Fate, Seen, fates, goodput, record
 from gamelane.lab.sampler import Samples
+from gamelane.lab.sockdiag import TcpState
 from gamelane.lab.taps import NOWHERE, Passage
 from gamelane.records.frames import frames
 
@@ -161,6 +162,26 @@ def test_a_message_of_a_game_counts_until_a_copy_of_it_arrives_at_its_player() -
     thin = json.loads(run.summary_json())["flows"]["players"]["thin"]
     assert (thin["packets"], thin["retransmitted_segments"], thin["nth"]["1"]["delay_ms"]) == (2, 1, 300)
     assert (thin["tail_probes"], thin["fast_retransmissions"], thin["timeouts"]) == (1, 1, 0)
+
+
+def test_the_connections_of_a_transfer_have_numbers_in_the_order_in_which_they_opened() -> None:
+    scenario = _native.Scenario.parse(SCENARIO, "by-hand.toml", [("flow.upload.connections", "2")])
+    planned = plan(scenario, "by-hand.toml")
+
+    def packet(port: int, sent: float, *, up: bool = True) -> Passage:
+        ports = (port, 5201) if up else (5201, port)
+        return passage(up, sent, sent, sent, sent + 20, tcp=(*ports, ACK, 0, 0, 0))
+
+    own = [packet(50_002, 10), packet(50_001, 20), packet(50_002, 60, up=False), packet(50_001, 90, up=False)]
+    states = [TcpState(port, "", 5201, 1000 * port, 0, 0, 0, 0, 0) for port in (50_001, 50_002)]
+    samples = Samples(last=QUIET, tcp=[(100 * MS, 1, 0, state) for state in states])
+    seen = Seen(
+        planned, fates(planned, [[], own], Samples(), BEGAN), Observed(0, 0, (), samples, (), {}, {}, 0), Path()
+    )
+    tables = frames(record(scenario, seen).finish(1, 0.0), variant="run", variants=["run"])
+    assert tables["tcp"].select("connection", "cwnd_bytes").rows() == [(1, 50_001_000), (0, 50_002_000)]
+    # Each packet down answers the packet up of its own connection.
+    assert tables["rtt"]["rtt_ms"].to_list() == [20 + 20, 20 + 20]
 
 
 def test_a_mark_counts_where_the_packet_was_sent(planned: Plan) -> None:

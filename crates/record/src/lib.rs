@@ -23,6 +23,7 @@ pub mod messages;
 pub mod meter;
 mod named;
 pub mod pairs;
+mod parts;
 pub mod records;
 pub mod statistics;
 pub mod summary;

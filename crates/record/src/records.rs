@@ -13,6 +13,7 @@ use gamelane_traffic::AppReport;
 use gamelane_traffic::config::Schedule;
 
 use crate::event::{Event, Recorder, Seen, Side, TcpState};
+use crate::parts::Parts;
 
 /// Length of a window.
 pub const WINDOW: Duration = Duration::from_secs(1);
@@ -99,6 +100,8 @@ pub struct FlowRecords {
     pub directions: [DirectionRecords; 2],
     /// Application bytes delivered, both ways, from the warm-up to the end.
     pub goodput_bytes: u64,
+    /// Connections of its transfer that are done.
+    parts: Parts,
     /// Whether tables and summary leave the flow out.
     left_out: bool,
 }
@@ -258,6 +261,7 @@ impl Records {
                 echoes: Vec::new(),
                 directions: [direction(), direction()],
                 goodput_bytes: 0,
+                parts: Parts::default(),
                 left_out: false,
             })
             .collect();
@@ -396,7 +400,11 @@ impl Recorder for Records {
                 }
             }
             Event::App { lane, report } => {
-                self.app.push(AppRow { at, flow: self.flow_of(lane), report });
+                let flow = self.flow_of(lane);
+                let own = self.flow_mut(lane);
+                if let Some(report) = own.parts.whole(report, own.flow.connections, at) {
+                    self.app.push(AppRow { at, flow, report });
+                }
             }
             Event::Queue { direction, backlog } => self.queues.push(QueueRow { at, direction, backlog }),
             Event::Rate { direction, shaped, link } => {

@@ -5,7 +5,7 @@ use gamelane_core::{Direction, FlowKey, Instant, PacketMeta};
 use gamelane_qdisc::Classifier;
 use gamelane_scenario::Model;
 
-use crate::payload::{Payload, connection_key, player_key};
+use crate::payload::{Payload, connection_key, lane_key};
 
 pub(crate) struct Classes {
     classifier: Classifier,
@@ -23,7 +23,7 @@ impl Classes {
         let config = model.gateway.classifier.as_ref()?;
         let classifier =
             Classifier::new(config, model.gateway.classes).expect("the model's rules are checked");
-        let keys = model.lanes().map(|(flow, lane)| player_key(model.flows[flow].key, lane)).collect();
+        let keys = model.lanes().map(|(flow, lane)| lane_key(&model.flows[flow], lane)).collect();
         Some(Self { classifier, keys })
     }
 

@@ -1,5 +1,5 @@
 //! One connection of an application in the simulator: a host at each end, and the path between them beyond the link. Most
-//! flows of a scenario have one connection; a game over TCP has one for each player.
+//! flows of a scenario have one connection; a game over TCP has one for each player, and a transfer may have several.
 
 use alloc::boxed::Box;
 
@@ -15,7 +15,7 @@ use gamelane_traffic::config::AppConfig;
 use gamelane_traffic::{AppAction, AppEvent, AppReport, Source, TrafficSource, Transport};
 
 use crate::frames::FrameId;
-use crate::payload::{Content, Echo, connection_key, player_key};
+use crate::payload::{Content, Echo, connection_key, lane_key};
 use crate::repeats::Repeats;
 
 pub(crate) struct Flow {
@@ -39,7 +39,11 @@ impl Flow {
     /// Connection `number` of the flow.
     pub(crate) fn new(id: FlowId, model: &FlowModel, number: u32, seed: Seed) -> Self {
         let is_game = matches!(model.app, AppConfig::Mmo(_));
-        let name = if is_game { alloc::format!("{}/{number}", model.name) } else { model.name.clone() };
+        let name = if is_game || number > 0 {
+            alloc::format!("{}/{number}", model.name)
+        } else {
+            model.name.clone()
+        };
         let app_path = alloc::format!("flow/{name}/app");
         let (client, server) = match model.carriage {
             Carriage::Direct | Carriage::Datagrams => {
@@ -49,7 +53,7 @@ impl Flow {
                 gamelane_traffic::source::carrier(model.schedule)
             }
         };
-        let key = player_key(model.key, number);
+        let key = lane_key(model, number);
         let paths = player_paths(model, &name, seed);
         let order = match model.carriage {
             Carriage::Direct | Carriage::Mux { .. } | Carriage::Datagrams => Order::Stream,

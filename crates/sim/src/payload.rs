@@ -3,7 +3,9 @@
 use core::net::{Ipv4Addr, SocketAddr};
 
 use gamelane_core::{Direction, Duration, FlowKey, Instant, PacketMeta};
+use gamelane_scenario::FlowModel;
 use gamelane_tcp::Segment;
+use gamelane_traffic::config::AppConfig;
 
 /// The body of a packet in the simulator.
 #[derive(Clone, Copy, Debug)]
@@ -80,8 +82,17 @@ pub struct Passed {
     pub payload: Payload,
 }
 
+/// Addresses of connection `number` of a flow. Those of a transfer count up the client's port. Players have addresses of
+/// their own.
+pub fn lane_key(flow: &FlowModel, number: u32) -> FlowKey {
+    match flow.app {
+        AppConfig::Bulk(_) => connection_key(flow.key, number as u16),
+        _ => player_key(flow.key, number),
+    }
+}
+
 /// Addresses of the n-th player of a flow. The first has those of the flow; the others have 100.64.0.0 + n (RFC 6598).
-pub fn player_key(mut key: FlowKey, number: u32) -> FlowKey {
+fn player_key(mut key: FlowKey, number: u32) -> FlowKey {
     if number > 0 {
         let address = Ipv4Addr::from_bits(PLAYERS.to_bits() + number);
         let port = key.source.port();

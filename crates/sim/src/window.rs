@@ -10,7 +10,7 @@ use gamelane_stage::voap::VoapCounters;
 use gamelane_stage::{HopView, TcpFacts, TcpFlags, Verdict, Voap};
 
 use crate::frames::{FrameId, Frames};
-use crate::payload::{Content, connection_key, player_key};
+use crate::payload::{Content, connection_key, lane_key};
 
 pub(crate) struct Windows {
     voap: Voap,
@@ -25,7 +25,7 @@ impl Windows {
     /// Builds the stage; `None` without VoAP.
     pub(crate) fn of(model: &Model, seed: Seed) -> Option<Self> {
         let config = model.gateway.voap?;
-        let keys = model.lanes().map(|(flow, lane)| player_key(model.flows[flow].key, lane)).collect();
+        let keys = model.lanes().map(|(flow, lane)| lane_key(&model.flows[flow], lane)).collect();
         Some(Self {
             voap: Voap::new(config, seed),
             keys,

@@ -3,6 +3,7 @@
 mod allocations;
 mod behaviour;
 mod common;
+mod connections;
 mod golden;
 mod household;
 mod links;

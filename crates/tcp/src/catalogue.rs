@@ -59,7 +59,9 @@ catalogue! {
         Rfc6298: timer::RFC_6298,
         Linux: timer::LINUX,
         Linux26: timer::LINUX_2_6,
+        FreeBsd14: timer::FREEBSD_14,
         FreeBsd10: timer::FREEBSD_10,
+        Windows11: timer::WINDOWS_11,
         Modified: timer::MODIFIED,
         Fixed: timer::FIXED,
     }
@@ -69,7 +71,10 @@ catalogue! {
     /// A whole row of mechanisms, as hosts have them.
     Stack as "Stack", "TCP stack", TcpFacts {
         Linux: stack::LINUX,
+        Linux612: stack::LINUX_6_12,
+        FreeBsd14: stack::FREEBSD_14,
         FreeBsd10: stack::FREEBSD_10,
+        Windows11: stack::WINDOWS_11,
         Rfc: stack::RFC,
     }
 }

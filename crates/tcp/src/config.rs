@@ -49,8 +49,12 @@ pub enum TimerKind {
     /// Linux 6.1: like RFC 6298, but RTTVAR is at least 200 ms and falls at most once per round trip.
     #[default]
     Linux,
-    /// FreeBSD 10: at least 230 ms, of which 200 ms do not double.
+    /// FreeBSD 14: at least 230 ms, of which 200 ms do not double.
+    FreeBsd14,
+    /// FreeBSD 10: like FreeBSD 14, but 3 s before the first sample.
     FreeBsd10,
+    /// Windows 11: SRTT + 4 RTTVAR, at least 300 ms.
+    Windows11,
     /// Linux 2.6: the estimator of `Linux`, with 3 s before the first sample.
     Linux26,
     /// Griwodz2006 section 4.4 on top of [`Linux26`](Self::Linux26): about 1.5 round trips without back-off while the
@@ -105,13 +109,16 @@ pub enum ReceiveWindow {
     /// Grows from 64 KiB by 16 KiB for each round trip that filled 7/8 of it, up to this size (FreeBSD 10,
     /// `recvbuf_auto`).
     Steps(ByteCount),
+    /// Grows from 64 KiB by half for each half of a round trip that filled 3/8 of it, up to this size (FreeBSD 14,
+    /// `tcp_autorcvbuf`).
+    ByHalf(ByteCount),
 }
 
 impl ReceiveWindow {
     /// Largest window.
     pub const fn limit(self) -> ByteCount {
         match self {
-            Self::Fixed(size) | Self::Auto(size) | Self::Steps(size) => size,
+            Self::Fixed(size) | Self::Auto(size) | Self::Steps(size) | Self::ByHalf(size) => size,
         }
     }
 }
@@ -232,7 +239,7 @@ pub enum SlowStart {
     /// At most a segment (RFC 5681 equation 2). With delayed ACKs the window grows by half each round trip.
     #[default]
     Rfc5681,
-    /// At most two segments, and one after a timeout (RFC 3465 with L = 2, FreeBSD 10). The window doubles.
+    /// At most two segments, and one after a timeout (RFC 3465 with L = 2, FreeBSD). The window doubles.
     Rfc3465,
     /// All that it acknowledges, up to the slow start threshold (Linux `tcp_slow_start`). The window doubles.
     Linux,

@@ -16,7 +16,7 @@ use autotune::Autotune;
 use delay::{AckTime, AdaptiveDelay};
 use gamelane_core::time::earliest;
 use gamelane_core::{ByteCount, Duration, Instant};
-use steps::Steps;
+use steps::{Growth, Steps};
 
 /// The receiving half of an endpoint. See the module.
 #[derive(Clone, Debug)]
@@ -148,7 +148,12 @@ impl Receiver {
         self.reports_sack = reports_sack;
         self.offer = match (self.configured, &self.delay) {
             (ReceiveWindow::Auto(largest), _) => Offer::Linux(Autotune::adapting(mss, largest.bytes(), now)),
-            (ReceiveWindow::Steps(largest), _) => Offer::FreeBsd(Steps::new(mss, largest.bytes())),
+            (ReceiveWindow::Steps(largest), _) => {
+                Offer::FreeBsd(Steps::new(mss, largest.bytes(), Growth::Even))
+            }
+            (ReceiveWindow::ByHalf(largest), _) => {
+                Offer::FreeBsd(Steps::new(mss, largest.bytes(), Growth::ByHalf))
+            }
             // Compressed duplicate ACKs need the round trip that it measures.
             (ReceiveWindow::Fixed(size), Delay::Adaptive(_)) => {
                 Offer::Linux(Autotune::fixed(mss, size.bytes(), now))
@@ -162,7 +167,9 @@ impl Receiver {
     pub(crate) fn unscaled_window(&self) -> u16 {
         let window = match self.configured {
             ReceiveWindow::Fixed(size) => size.bytes(),
-            ReceiveWindow::Auto(_) | ReceiveWindow::Steps(_) => u64::from(u16::MAX),
+            ReceiveWindow::Auto(_) | ReceiveWindow::Steps(_) | ReceiveWindow::ByHalf(_) => {
+                u64::from(u16::MAX)
+            }
         };
         window.min(u64::from(u16::MAX)) as u16
     }
@@ -224,6 +231,9 @@ impl Receiver {
         if let Offer::Linux(autotune) = &mut self.offer
             && delivered > ByteCount::ZERO
         {
+            if segment.timestamps.is_none() {
+                autotune.on_window(self.next, now);
+            }
             autotune.on_read(self.next, now);
         }
         delivered
@@ -248,7 +258,7 @@ impl Receiver {
         if in_order && !segment.flags.fin() && self.fin == PeerFin::Awaited {
             self.next = end;
             if let Offer::FreeBsd(steps) = &mut self.offer {
-                steps.on_in_order(u64::from(segment.len), times.echo, now);
+                steps.on_in_order(u64::from(segment.len), times, now);
             }
             self.acknowledge_in_order(times, now);
             return ByteCount(u64::from(segment.len));

@@ -36,7 +36,7 @@ pub enum AppConfig {
     Cbr(CbrConfig),
     /// A voice call in both directions.
     Voip(VoipConfig),
-    /// One long TCP transfer.
+    /// One long TCP transfer, over one or several connections.
     Bulk(BulkConfig),
     /// TCP downloads of random length at regular times.
     Web(WebConfig),
@@ -249,8 +249,10 @@ pub struct VoipConfig {
 pub struct BulkConfig {
     /// Direction of the data.
     pub direction: Direction,
-    /// Bytes to transfer; `None` for a transfer without end.
+    /// Bytes to transfer over all connections, at least one for each; `None` for a transfer without end.
     pub size: Option<ByteCount>,
+    /// Number of TCP connections that carry it, at least 1. All of them open at the start.
+    pub connections: u32,
 }
 
 /// TCP downloads at regular times, each on a new connection (collom2016 section III.B: iperf for a random time).

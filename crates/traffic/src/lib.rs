@@ -22,6 +22,7 @@ pub mod game;
 pub mod hosted;
 mod measured;
 pub mod mmo;
+mod offered;
 pub mod paced;
 pub mod source;
 mod streams;

@@ -49,7 +49,7 @@ pub fn build_connection(
             wrap(cbr::build(*cbr, schedule, streams), side, side)
         }
         AppConfig::Voip(voip) => wrap(voip::build(*voip, schedule, streams), Source::Fixed, Source::Fixed),
-        AppConfig::Bulk(bulk) => transfer(bulk::build(*bulk, schedule, streams)),
+        AppConfig::Bulk(bulk) => transfer(bulk::build(*bulk, connection, schedule, streams)),
         AppConfig::Web(web) => transfer(web::build(web, schedule, streams)),
         AppConfig::Dash(dash) => wrap(dash::build(dash, schedule), Source::DashClient, Source::DashServer),
         AppConfig::Mmo(mmo) => writers(mmo::build(mmo, connection, schedule, streams)),
@@ -192,8 +192,8 @@ mod tests {
             }),
             AppConfig::Cbr(CbrConfig { direction, rate: Bitrate::from_bps(500_000), payload: 1000 }),
             AppConfig::Voip(VoipConfig { codec: Codec::G711 }),
-            AppConfig::Bulk(BulkConfig { direction, size: None }),
-            AppConfig::Bulk(BulkConfig { direction, size: Some(ByteCount(70_000)) }),
+            AppConfig::Bulk(BulkConfig { direction, size: None, connections: 1 }),
+            AppConfig::Bulk(BulkConfig { direction, size: Some(ByteCount(70_000)), connections: 3 }),
             AppConfig::Web(web(WebBurst::Lasting(Dist::Uniform { lo: -1.0, hi: 6.0 }))),
             AppConfig::Web(web(WebBurst::Sized(Dist::LogNormal { mu: 9.0, sigma: 1.0 }))),
             AppConfig::Dash(dash(cycle)),

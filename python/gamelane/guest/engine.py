@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gamelane import library, programs
+from gamelane import programs
 from gamelane.errors import LabError, UsageError
 from gamelane.guest.boot import Watch, boot
 from gamelane.guest.case import ERROR, Case
@@ -49,9 +49,9 @@ class Guests:
     between: Between
     width: int
 
-    def run_all(self, jobs: Sequence[Job], *, file: str, say: Said | None = None, pcap: Path | None = None) -> Batch:
+    def run_all(self, jobs: Sequence[Job], *, path: str, say: Said | None = None, pcap: Path | None = None) -> Batch:
         """Run every job. All jobs are checked before the first guest boots. Ctrl-C keeps the finished runs."""
-        path = str(Path(library.find(file)).resolve())
+        path = str(Path(path).resolve())
         controls = self.guest.congestion_controls
         plans = [planned_for(self.between, job.scenario, path, controls) for job in jobs]
         variants = list(dict.fromkeys(job.variant for job in jobs))

@@ -1,4 +1,4 @@
-"""One long TCP transfer: `stream.py` at both ends."""
+"""One long TCP transfer, over one or several connections: `stream.py` at both ends."""
 
 from __future__ import annotations
 
@@ -49,15 +49,24 @@ class Bulk:
             self.client.terminate()
 
     def _words(self, *, serves: bool, at_s: float = 0.0) -> list[str]:
-        flow, size = self.flow, self.flow.keys.get("size")
+        flow = self.flow
         given = {
             "serves": serves,
             "sends": flow.up != serves,
             "address": server_address(flow),
             "port": PORT,
-            "size": waiting.size(size) if size else None,
+            "sizes": shares(flow),
             "tos": flow.dscp << 2,
             "nagle": flow.tcp.nagle,
             "at_s": at_s,
         }
         return [sys.executable, "-I", "-S", str(Path(stream.__file__)), json.dumps(given)]
+
+
+def shares(flow: Flow) -> list[int | None]:
+    """Return the bytes of each connection, as in the simulator; None for one without end."""
+    connections = flow.keys.get("connections", 1)
+    if (size := flow.keys.get("size")) is None:
+        return [None] * connections
+    whole, more = divmod(waiting.size(size), connections)
+    return [whole + (number < more) for number in range(connections)]

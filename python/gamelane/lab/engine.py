@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from gamelane import library
 from gamelane.interrupts import on_ctrl_c
 from gamelane.lab.run import Wanted, check, planned_for, run
 from gamelane.lab.topology import Between
@@ -25,13 +24,12 @@ Said = Callable[[str], None]
 def run_all(
     jobs: Sequence[Job],
     *,
-    file: str,
+    path: str,
     between: Between,
     say: Said | None = None,
     pcap: Path | None = None,
 ) -> Batch:
     """Run every job. All jobs are checked before the first one runs. Ctrl-C keeps the finished runs."""
-    path = str(library.find(file))
     plans = [planned_for(between, job.scenario, path) for job in jobs]
     check(between)
     variants = list(dict.fromkeys(job.variant for job in jobs))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from gamelane import _native
-from gamelane.lab.messages import Written
+from gamelane.lab.connections import Numbers, client_port
 
 if TYPE_CHECKING:
     from gamelane.lab.recording import Fate, Seen
@@ -31,19 +29,13 @@ segment, and the summary counts those as fast retransmissions, too.
 """
 
 
-def connections(seen: Seen, own: Sequence[Fate]) -> npt.NDArray[np.uint32]:
-    """Return the number of each packet's connection within its flow; 0 for other applications."""
-    numbers = (_number(seen.observed.written.get(fate.flow), fate) for fate in own)
-    return np.fromiter(numbers, dtype=np.uint32, count=len(own))
-
-
-def hand_over(recording: _native.Recording, seen: Seen) -> None:
+def hand_over(recording: _native.Recording, seen: Seen, known: Numbers) -> None:
     """Hand over each connection of every game."""
     for flow, written in seen.observed.written.items():
         segments: dict[int, list[Fate]] = defaultdict(list)
         for fate in seen.fates:
             if fate.flow == flow:
-                segments[_number(written, fate)].append(fate)
+                segments[known[flow][client_port(fate.passage)]].append(fate)
         writes: dict[int, list[tuple[int, bool, int]]] = defaultdict(list)
         for at_ns, number, up, size in written.writes:
             writes[number].append((at_ns - seen.began_ns, up, size))
@@ -84,14 +76,6 @@ def _ranges(fate: Fate, first: dict[bool, int]) -> tuple[int, int, int]:
 def _first_numbers(own: list[Fate]) -> dict[bool, int]:
     """Return the sequence number of the SYN of each direction."""
     return {fate.passage.up: _tcp(fate)[5] for fate in own if _tcp(fate)[2] & SYN}
-
-
-def _number(written: Written | None, fate: Fate) -> int:
-    """Return the number of a packet's connection."""
-    if written is None:
-        return 0
-    source, destination, *_ = _tcp(fate)
-    return written.players[str(source if fate.passage.up else destination)]
 
 
 def _tcp(fate: Fate) -> tuple[int, int, int, int, int, int]:

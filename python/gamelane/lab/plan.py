@@ -165,11 +165,12 @@ def _flow(
     path = Path(seconds(rtt), name, keys["loss"], keys["path_jitter"]) if apart else Path(seconds(rtt))
     tcp = Tcp()
     if app not in DATAGRAMS:
-        given = {**document.get("tcp", {}), **keys.get("tcp", {})}
         own = keys.get("tcp", {})
+        given = own if "stack" in own else {**document.get("tcp", {}), **own}
 
         def place(key: str, value: Any, why: str, allowed: str, hint: str) -> NoReturn:
-            refuse(f"flow.{name}.tcp.{key}" if key in own else f"tcp.{key}", value, why, allowed, hint)
+            table = f"flow.{name}.tcp" if key in own else "tcp"
+            refuse(f"{table}.{key}", value, why, allowed, hint.replace("--set tcp.", f"--set {table}."))
 
         tcp = tcp_of(given, mtu=link["mtu"], refuse=place, loaded=controls)
     return Flow(

@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from gamelane import _native, quantity
-from gamelane.lab import games
+from gamelane.lab import connections, games
+from gamelane.lab.connections import Numbers
 from gamelane.lab.observed import Observed
 from gamelane.lab.plan import DIRECTIONS, Flow, Plan
 from gamelane.lab.sampler import ANY, CLIENT, SIDES, Samples
@@ -137,13 +138,14 @@ def goodput(of: Iterable[Fate]) -> Iterator[tuple[int, int, int]]:
 def record(scenario: _native.Scenario, seen: Seen) -> _native.Recording:
     """Hand all observations to a new recorder."""
     recording = _native.Recording(scenario)
-    _packets(recording, seen)
+    known = connections.numbers(seen)
+    _packets(recording, seen, known)
     for flow, at_ns, delivered in goodput(seen.fates):
         recording.goodput(flow, at_ns, delivered)
     for flow, name in seen.observed.echoes.items():
         recording.echoes(flow, str(seen.folder / name), seen.began_ns)
-    games.hand_over(recording, seen)
-    _tcp(recording, seen)
+    games.hand_over(recording, seen, known)
+    _tcp(recording, seen, known)
     _gateway(recording, seen)
     end_ns = (seen.plan.duration_s + SLACK_S) * SECOND_NS
     for report in seen.observed.reports:
@@ -153,14 +155,14 @@ def record(scenario: _native.Scenario, seen: Seen) -> _native.Recording:
     return recording
 
 
-def _packets(recording: _native.Recording, seen: Seen) -> None:
+def _packets(recording: _native.Recording, seen: Seen, known: Numbers) -> None:
     for flow in seen.plan.flows:
         for direction in DIRECTIONS:
             own = [of for of in seen.fates if of.flow == flow.number and of.passage.up == (direction == "up")]
             recording.packets(
                 flow.number,
                 direction,
-                games.connections(seen, own),
+                connections.of_packets(known, own),
                 np.array([fate.sent_ns for fate in own], dtype=np.int64),
                 np.array([-1 if fate.arrived_ns is None else fate.arrived_ns for fate in own], dtype=np.int64),
                 np.array([fate.queue_ns for fate in own], dtype=np.int64),
@@ -172,9 +174,9 @@ def _packets(recording: _native.Recording, seen: Seen) -> None:
                     recording.drop(flow.number, direction, fate.sent_ns, fate.lost_ns, fate.passage.length, fate.reason)
 
 
-def _tcp(recording: _native.Recording, seen: Seen) -> None:
+def _tcp(recording: _native.Recording, seen: Seen, known: Numbers) -> None:
     """Hand over TCP state of the first connections of each flow, and retransmitted segments of all connections."""
-    for t_ns, flow, connection, side, state in tcp_samples(seen):
+    for t_ns, flow, connection, side, state in tcp_samples(seen, known):
         recording.tcp(
             flow,
             connection,
@@ -193,18 +195,16 @@ def _tcp(recording: _native.Recording, seen: Seen) -> None:
         recording.retransmissions(flow, segments)
 
 
-def tcp_samples(seen: Seen) -> Iterator[tuple[int, int, int, int, TcpState]]:
+def tcp_samples(seen: Seen, known: Numbers) -> Iterator[tuple[int, int, int, int, TcpState]]:
     """Yield time, flow, connection, side and state.
 
-    A player's connection has the player's number. Other connections are numbered in order of appearance.
+    Connections that `known` does not number are numbered in order of appearance.
     """
-    known: dict[int, list[int]] = defaultdict(list)
+    all_known: dict[int, dict[int, int]] = {}
     for at, flow, side, state in seen.samples.tcp:
         port = state.local_port if side == CLIENT else state.remote_port
-        written = seen.observed.written.get(flow)
-        if port not in known[flow]:
-            known[flow].append(port)
-        number = written.players[str(port)] if written else known[flow].index(port)
+        own = all_known.setdefault(flow, dict(known.get(flow, {})))
+        number = own.setdefault(port, len(own))
         t_ns = at - seen.began_ns
         if 0 <= t_ns <= seen.plan.duration_s * SECOND_NS:
             yield t_ns, flow, number, side, state

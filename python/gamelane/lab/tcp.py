@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from gamelane import _native, quantity
-from gamelane.catalogue import CONGESTION, RECOVERY, TIMERS
+from gamelane.catalogue import CONGESTION, RECOVERY, STACKS, TIMERS
 
 AUTOMATIC = "auto"
 STACK = "linux"
@@ -39,8 +39,9 @@ def tcp_of(keys: Mapping[str, Any], *, mtu: int, refuse: Refuse, loaded: Sequenc
 
     `loaded` are the congestion controls of the kernel that will run it; None for this one.
     """
-    if (stack := keys.get("stack", STACK)) != STACK:
-        refuse("stack", stack, "the hosts run Linux's TCP", f'"{STACK}"', f"--set tcp.stack={STACK}, or simulate it")
+    if STACKS[stack := keys.get("stack", STACK)].linux is None:
+        allowed = ", ".join(f'"{word}"' for word, row in STACKS.items() if row.linux is not None)
+        refuse("stack", stack, "the hosts run Linux's TCP", allowed, f"--set tcp.stack={STACK}, or simulate it")
     for key, value in keys.items():
         if key in FIXED and value not in FIXED[key]:
             allowed = " or ".join(_written(one) for one in FIXED[key])

@@ -1,6 +1,7 @@
 //! The window that Linux 6.12 offers while it adapts its receive buffer: at first 64 KiB, then two segments more for each
 //! that arrives, up to what the buffer holds (`tcp_grow_window`). The buffer gets room for twice the data of the last
-//! round trip, and more while that grows (`tcp_rcv_space_adjust`, `tcp_rcv_rtt_update`). The application reads at once.
+//! round trip, and more while that grows (`tcp_rcv_space_adjust`, `tcp_rcv_rtt_update`). Timestamps show the round trip, or
+//! else the time in which a window arrives (`tcp_rcv_rtt_measure`). The application reads at once.
 //!
 //! A buffer holds packets with their overhead. How much depends on the network driver; here a full segment takes 2304 B,
 //! as between virtual Ethernet devices.
@@ -27,6 +28,8 @@ pub(super) struct Autotune {
     offered: u64,
     /// Round trip as this end sees it, times 8. Zero before the first sample.
     rtt_8: Duration,
+    /// Without timestamps: the end of the window whose arrival is timed, and when that began.
+    timed: Option<(u64, Instant)>,
     /// Data of the round trip before, and where and when the present one began.
     space: u64,
     round: (u64, Instant),
@@ -41,6 +44,7 @@ impl Autotune {
             largest: payload,
             offered: payload,
             rtt_8: Duration::ZERO,
+            timed: None,
             space: (FIRST_ROUND * mss).min(payload),
             round: (1, now),
         }
@@ -72,6 +76,21 @@ impl Autotune {
         } else {
             self.rtt_8 - self.rtt_8 / 8 + rtt
         };
+    }
+
+    /// Takes the time in which a window of data arrived, for a connection without timestamps. It is at least a round trip, so
+    /// only a shorter one counts. The application has read everything below `next`.
+    pub(super) fn on_window(&mut self, next: u64, now: Instant) {
+        if let Some((end, since)) = self.timed {
+            if next < end {
+                return;
+            }
+            let sample_8 = now.saturating_since(since).max(Duration::from_micros(1)) * 8;
+            if self.rtt_8.is_zero() || sample_8 < self.rtt_8 {
+                self.rtt_8 = sample_8;
+            }
+        }
+        self.timed = Some((next + self.offered, now));
     }
 
     /// Lets the window grow after a segment of `len` bytes, while `held` bytes lie above a hole. Returns true if it grew.
@@ -140,6 +159,19 @@ mod tests {
         // As much data as before: no change.
         window.on_read(1 + 40 * MSS, Instant::from_millis(80));
         assert!(window.payload.abs_diff(168 * MSS) < 2);
+    }
+
+    #[test]
+    fn without_timestamps_the_quickest_window_is_the_round_trip() {
+        let mut window = fresh();
+        let ms = Instant::from_millis;
+        window.on_window(1 + MSS, ms(0));
+        window.on_window(65_160, ms(70));
+        assert_eq!(window.rtt(), Duration::ZERO);
+        for (next, at_ms, expected_ms) in [(MSS + 65_161, 80, 80), (200_000, 120, 40), (300_000, 300, 40)] {
+            window.on_window(next, ms(at_ms));
+            assert_eq!(window.rtt(), Duration::from_millis(expected_ms));
+        }
     }
 
     #[test]

@@ -1,10 +1,20 @@
-//! The timeout of FreeBSD 10 (`TCP_REXMTVAL`, `TCPT_RANGESET`, `tcp_timer_rexmt` of 10.2): the estimate of RFC 6298, at
-//! least 30 ms, plus a slop of 200 ms that does not double. Left out: rounding to ticks, and the undo of a timeout that
-//! half a round trip proves wrong (`t_badrxtwin`).
+//! The timeout of FreeBSD (`TCP_REXMTVAL`, `TCPT_RANGESET`, `tcp_timer_rexmt` of 10.2 and 14): the estimate of RFC 6298, at
+//! least 30 ms, plus a slop of 200 ms that does not double. The two versions differ before the first sample. Left out:
+//! rounding to ticks, and the undo of a timeout that half a round trip proves wrong (`t_badrxtwin` of 10.2).
 
 use super::{Rfc6298, RtoEstimator};
 use crate::facts::{TcpDescriptor, TcpFacts};
 use gamelane_core::Duration;
+
+/// FreeBSD 14 in the catalogue.
+pub const FREEBSD_14: TcpDescriptor = TcpDescriptor {
+    word: "freebsd-14",
+    label: "FreeBSD 14",
+    about: "Timer of FreeBSD 14: at least 230 ms, of which 200 ms do not double.",
+    keys: &[],
+    page: "tcp",
+    facts: TcpFacts { linux: None },
+};
 
 /// FreeBSD 10 in the catalogue.
 pub const FREEBSD_10: TcpDescriptor = TcpDescriptor {

@@ -7,12 +7,14 @@ mod freebsd;
 mod linux;
 mod modified;
 mod rfc6298;
+mod windows;
 
 pub use fixed::{FIXED, Fixed};
-pub use freebsd::{FREEBSD_10, FreeBsd};
+pub use freebsd::{FREEBSD_10, FREEBSD_14, FreeBsd};
 pub use linux::{LINUX, LINUX_2_6, Linux};
 pub use modified::{MODIFIED, Modified};
 pub use rfc6298::{RFC_6298, Rfc6298};
+pub use windows::{WINDOWS_11, Windows};
 
 use crate::config::{MAX_RTO, TimerKind};
 use gamelane_core::Duration;
@@ -49,6 +51,7 @@ enum Estimator {
     Rfc6298(Rfc6298),
     Linux(Linux),
     FreeBsd(FreeBsd),
+    Windows(Windows),
     Modified(Modified),
     Fixed(Fixed),
 }
@@ -59,6 +62,7 @@ macro_rules! dispatch {
             Estimator::Rfc6298($estimator) => $call,
             Estimator::Linux($estimator) => $call,
             Estimator::FreeBsd($estimator) => $call,
+            Estimator::Windows($estimator) => $call,
             Estimator::Modified($estimator) => $call,
             Estimator::Fixed($estimator) => $call,
         }
@@ -103,6 +107,8 @@ impl RetransmissionTimeout {
             TimerKind::Rfc6298 => (Estimator::Rfc6298(Rfc6298::default()), INITIAL_RTO),
             TimerKind::Linux => (Estimator::Linux(Linux::default()), INITIAL_RTO),
             TimerKind::Linux26 => (Estimator::Linux(Linux::default()), OLD_INITIAL_RTO),
+            TimerKind::FreeBsd14 => (Estimator::FreeBsd(FreeBsd::default()), INITIAL_RTO),
+            TimerKind::Windows11 => (Estimator::Windows(Windows::default()), INITIAL_RTO),
             TimerKind::FreeBsd10 => (Estimator::FreeBsd(FreeBsd::default()), OLD_INITIAL_RTO),
             TimerKind::Modified(rule) => (Estimator::Modified(Modified::new(rule)), OLD_INITIAL_RTO),
             TimerKind::Fixed(timeout) => (Estimator::Fixed(Fixed::new(timeout)), INITIAL_RTO),

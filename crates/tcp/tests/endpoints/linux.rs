@@ -16,7 +16,7 @@ fn connected(config: &TcpConfig, delay_ms: u64) -> Pair {
 
 /// A bulk transfer over a round trip of 40 ms through 12 Mbit/s: a full packet takes 1 ms.
 fn bulk(packets: u64) -> Pair {
-    let mut pair = connected(&Stack::Linux.config(), 20);
+    let mut pair = connected(&Stack::Linux612.config(), 20);
     pair.serialise(Duration::from_millis(1), packets);
     pair.client.write_forever();
     pair
@@ -46,7 +46,7 @@ fn the_window_grows_like_the_kernel_s_behind_a_deep_queue() {
 #[test]
 fn a_stall_costs_one_retransmission_and_no_window() {
     let config =
-        TcpConfig { receive_window: ReceiveWindow::Fixed(ByteCount(40_000)), ..Stack::Linux.config() };
+        TcpConfig { receive_window: ReceiveWindow::Fixed(ByteCount(40_000)), ..Stack::Linux612.config() };
     let mut pair = connected(&config, 50);
     pair.client.write_forever();
     pair.run_for(2_000);
@@ -64,7 +64,8 @@ fn a_stall_costs_one_retransmission_and_no_window() {
 fn a_timeout_repeats_only_what_is_older_than_a_round_trip() {
     // A message of 100 B every 50 ms over a round trip of 200 ms. Nothing arrives for a second.
     let initial_window = InitialWindow::Segments(40);
-    let mut pair = connected(&TcpConfig { nagle: Nagle::Off, initial_window, ..Stack::Linux.config() }, 100);
+    let mut pair =
+        connected(&TcpConfig { nagle: Nagle::Off, initial_window, ..Stack::Linux612.config() }, 100);
     for _ in 0..20 {
         pair.write(100);
         pair.run_for(50);
@@ -103,7 +104,7 @@ fn counted(number: u64, fate: Fate) -> Pair {
         congestion: CongestionKind::NewReno,
         delayed_ack: DelayedAck::Off,
         initial_window: InitialWindow::Segments(20),
-        ..Stack::Linux.config()
+        ..Stack::Linux612.config()
     };
     let mut pair = connected(&config, 30);
     pair.serialise(Duration::from_millis(2), 1000);

@@ -13,6 +13,7 @@ mod properties;
 mod rack;
 mod recovery;
 mod spurious;
+mod stacks;
 mod thin;
 mod timers;
 mod transfer;

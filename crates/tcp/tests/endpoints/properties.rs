@@ -24,7 +24,9 @@ pub fn timer() -> impl Strategy<Value = TimerKind> {
         Timer::Rfc6298 => TimerKind::Rfc6298,
         Timer::Linux => TimerKind::Linux,
         Timer::Linux26 => TimerKind::Linux26,
+        Timer::FreeBsd14 => TimerKind::FreeBsd14,
         Timer::FreeBsd10 => TimerKind::FreeBsd10,
+        Timer::Windows11 => TimerKind::Windows11,
         Timer::Modified => TimerKind::Modified(ModifiedRto::default()),
         Timer::Fixed => TimerKind::Fixed(Duration::from_millis(millis)),
     })
@@ -72,6 +74,7 @@ fn receive_window() -> impl Strategy<Value = ReceiveWindow> {
         (500u64..400_000).prop_map(|size| ReceiveWindow::Fixed(ByteCount(size))),
         (100_000u64..10_000_000).prop_map(|size| ReceiveWindow::Auto(ByteCount(size))),
         (100_000u64..10_000_000).prop_map(|size| ReceiveWindow::Steps(ByteCount(size))),
+        (100_000u64..10_000_000).prop_map(|size| ReceiveWindow::ByHalf(ByteCount(size))),
     ]
 }
 
