@@ -201,7 +201,7 @@ const WORDS: [&str; 128] = [
     "-1",
     "1e308",
     "title = \"a\"\n",
-    "provenance = \"capture\"\n",
+    "[source]\nserver = \"measured: a\"\n",
     "notes = \"a\"\n",
     "[client]\n",
     "[server]\n",

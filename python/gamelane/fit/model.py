@@ -24,6 +24,8 @@ LARGEST_B = 1400
 REACH = 2
 """Largest number of players offered, as a multiple of the largest captured number."""
 
+LABEL = "measured"
+"""Label of the numbers of a fitted model (`[source]` of models/README.md)."""
 
 SAME_TICK = 0.05
 
@@ -189,13 +191,11 @@ def to_toml(model: FittedModel, name: str, title: str) -> str:
         f"name = {dumps(name)}",
         f"title = {dumps(title)}",
         f"players = {{ min = {model.offered[0]}, max = {model.offered[-1]}, default = {model.captured[-1]} }}",
-        'provenance = "capture"',
         f'notes = "Fitted by gamelane traffic fit to captured matches of {counts} players: {model.updates} updates in '
         f'{model.seconds:.0f} s. {_others(model)} (docs/models/traffic-fit.md)."',
         "",
         "[server]",
         *_ticking(model.tick),
-        f'provenance = "Fitted: tick, jitter and sizes of {model.updates} updates. Left out: {_pauses(model.tick)}."',
         "[server.size]",
         'model = "measured"',
         f"min = {model.smallest}",
@@ -204,11 +204,15 @@ def to_toml(model: FittedModel, name: str, title: str) -> str:
         *(line for players, series in sorted(model.matches.items()) for line in _match(players, series)),
         "",
         "[client]",
-        'provenance = "Fitted: intervals and sizes of the clients of the same matches. '
-        f'Left out: {_pauses(model.pace)}."',
         f"interval = [\n{_intervals(model.pace)}\n]",
         "[client.series]",
         *_series(model.commands),
+        "",
+        "[source]",
+        f'server = "{LABEL}: fitted: tick, jitter and sizes of {model.updates} updates. '
+        f'Left out: {_pauses(model.tick)}."',
+        f'client = "{LABEL}: fitted: intervals and sizes of the clients of the same matches. '
+        f'Left out: {_pauses(model.pace)}."',
     ]
     return "\n".join(pieces) + "\n"
 

@@ -10,7 +10,7 @@ from typing import Any
 from gamelane.fit.figures import percent
 from gamelane.fit.goodness import RUNS, Fit, Outcome, Prediction
 from gamelane.fit.growth import Estimate
-from gamelane.fit.model import FittedModel, Match
+from gamelane.fit.model import LABEL, FittedModel, Match
 
 SCHEMA = 1
 
@@ -22,7 +22,7 @@ def document(file: str, outcome: Outcome) -> dict[str, Any]:
         "schema": SCHEMA,
         "model": {
             "file": file,
-            "provenance": "capture",
+            "provenance": LABEL,
             "tick": asdict(model.tick),
             "client": {
                 "interval_ms": {"median": model.pace.median_ms},
