@@ -1,7 +1,7 @@
 """The compiled half of gamelane. A scenario goes in, columns come out; everything per packet happens behind this."""
 
 from collections.abc import Callable
-from typing import Final, NotRequired, TypedDict, final, type_check_only
+from typing import Final, Literal, NotRequired, TypedDict, final, type_check_only
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +26,12 @@ __all__ = [
     "drop_privileges",
     "find_rate",
     "generate",
+    "household",
     "keeps_whole_flows",
     "message_schedule",
     "models",
     "played",
+    "presets",
     "quantity_units",
     "read_quantity",
     "recorded_streams",
@@ -66,20 +68,53 @@ class FlowDescription(TypedDict):
     name: str
     app: str
     label: str
+    provenance: str | None
     start_s: float
     dscp: int
     caveats: list[str]
 
 @type_check_only
+class Quality(TypedDict):
+    """Round trip times that players accept: good, playable and degraded up to these."""
+
+    good_ms: int
+    playable_ms: int
+    bad_ms: int
+
+@type_check_only
 class ModelDescription(TypedDict):
-    """A shipped model of a game; `players` is None where it has one viewer."""
+    """A shipped model of a game; `players` is None where it has one viewer.
+
+    `sources` has "LABEL: where it comes from" by key, `provenance` is the weakest label. `ports` are such as
+    "udp 7000..7500".
+    """
 
     app: str
     name: str
     title: str
     provenance: str
+    sources: dict[str, str]
     players: int | None
+    ports: list[str]
+    quality: Quality | None
+    host: str | None
+    tcp: str | None
     notes: str
+
+@type_check_only
+class PresetDescription(TypedDict):
+    """A preset. `word` is its kind; `sources` has "LABEL: where it comes from" by key, `label` is the weakest label."""
+
+    word: Literal["with", "plan", "policy", "router", "household"]
+    group: str
+    name: str
+    title: str
+    label: str | None
+    notes: str
+    sources: dict[str, str]
+    ports: list[str]
+    quality: Quality | None
+    remember: str | None
 
 @type_check_only
 class Trial(TypedDict):
@@ -142,6 +177,10 @@ class Scenario:
     def parse(text: str, file: str, overrides: list[tuple[str, str]]) -> Scenario: ...
     def with_overrides(self, overrides: list[tuple[str, str]]) -> Scenario: ...
     def to_toml(self) -> str: ...
+    def show(self) -> str: ...
+    def offered_bps(self) -> tuple[float, float]: ...
+    @property
+    def caveats(self) -> list[str]: ...
     def flows(self) -> list[FlowDescription]: ...
     @property
     def name(self) -> str: ...
@@ -373,6 +412,8 @@ def udp_datagrams(path: str) -> Datagrams: ...
 def generate(scenario: Scenario, seed: int, *, path: str | None = None) -> Generated: ...
 def message_schedule(scenario: Scenario, flow: int, seed: int) -> MessageSchedule: ...
 def models() -> list[ModelDescription]: ...
+def presets() -> list[PresetDescription]: ...
+def household(name: str) -> str: ...
 def catalogue() -> str: ...
 def read_quantity(text: str, kind: str) -> int: ...
 def quantity_units(kind: str) -> list[str]: ...

@@ -7,7 +7,6 @@ queues = gamelane.compare(gamelane.load("household"), {"fifo": {"gateway.up.queu
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -31,10 +30,13 @@ class Experiment:
 
     scenario: _native.Scenario
     file: str
+    """Path or name, as a person gave it."""
+    path: str = ""
+    """Path of the file. Paths in the scenario start in its folder."""
 
     def with_(self, overrides: Overrides | None = None, /, **keys: Value) -> Experiment:
         """Change keys of the scenario, with values as its file writes them: `with_({"link.up": "2mbit"})`."""
-        return Experiment(self.scenario.with_overrides(_pairs({**(overrides or {}), **keys})), self.file)
+        return replace(self, scenario=self.scenario.with_overrides(_pairs({**(overrides or {}), **keys})))
 
     def run(self, *, seeds: int | Sequence[int] = 1, threads: int | None = None, hooks: Hooks | None = None) -> Results:
         """Run once per seed. A number of seeds starts at the scenario's own seed; a list gives them exactly."""
@@ -65,11 +67,22 @@ class Engine:
     host: Mapping[str, str] = field(default_factory=dict)
 
 
-def load(path_or_name: str | os.PathLike[str]) -> Experiment:
-    """Read a scenario file, or a shipped scenario by its name."""
+def load(path_or_name: str | os.PathLike[str] | None = None, presets: Overrides | None = None) -> Experiment:
+    """Read a scenario file, or a shipped scenario or household by its name, and put presets into it.
+
+    `presets` has the words `plan`, `with` (names joined by commas), `policy` and `router`. Without a scenario they make
+    one: `load(presets={"plan": "cable-250-20", "with": "valorant,netflix-4k"})`.
+    """
+    words = _pairs(presets or {})
+    if path_or_name is None:
+        return Experiment(_native.Scenario.parse("", HOME, words), HOME, HOME)
     given = os.fspath(path_or_name)
-    path = library.find(given)
-    return Experiment(_native.Scenario.parse(library.text_of(path), str(path), []), given)
+    text, path = library.source(given)
+    return Experiment(_native.Scenario.parse(text, str(path), words), given, str(path))
+
+
+HOME = "home"
+"""Name of a scenario that is made of presets alone."""
 
 
 def compare(
@@ -165,6 +178,7 @@ def _gather(
                 hash=scenario.hash,
                 flows=tuple(replace(flow, caveats=(*flow.caveats, *said)) for flow in flows(scenario)),
                 runs=tuple(done.record for done in batch.finished if done.job.variant == name),
+                caveats=tuple(scenario.caveats),
             )
             for name, (overrides, scenario) in variants.items()
             if any(done.job.variant == name for done in batch.finished)
@@ -186,14 +200,12 @@ def _joined(batch: Batch) -> dict[str, pl.DataFrame]:
 
 
 def flows(scenario: _native.Scenario) -> tuple[Flow, ...]:
-    """Return the flows of a scenario. The label of a flow says if its model is our construction."""
-    provenance = {model["name"]: model["provenance"] for model in _native.models()}
-    models = {flow["name"]: flow.get("model") for flow in tomllib.loads(scenario.to_toml())["flow"]}
+    """Return the flows of a scenario. The label of a flow says if its numbers are estimates."""
     return tuple(
         Flow(
             name=flow["name"],
             app=flow["app"],
-            label=flow["label"] + _mark(provenance.get(models[flow["name"]] or "") or _said(flow["caveats"])),
+            label=flow["label"] + (f" [{ESTIMATE}]" if flow["provenance"] == ESTIMATE else ""),
             start_s=flow["start_s"],
             caveats=tuple(flow["caveats"]),
         )
@@ -201,14 +213,5 @@ def flows(scenario: _native.Scenario) -> tuple[Flow, ...]:
     )
 
 
-def _said(caveats: Sequence[str]) -> str | None:
-    """Return the provenance from the caveats of a flow. Models in a user's own file are not in `_native.models`."""
-    return OURS if any(OURS in caveat for caveat in caveats) else None
-
-
-OURS = "synthetic-default"
-
-
-def _mark(provenance: str | None) -> str:
-    """Return a mark for models that come neither from a capture nor from the literature."""
-    return "" if provenance in (None, "capture", "literature") else f" [{provenance}]"
+ESTIMATE = "estimate"
+"""Label of numbers that nobody measured or published (`[source]` of models/README.md)."""

@@ -1,9 +1,10 @@
-"""Finds scenarios and sweeps: by path, or by the name of a shipped one."""
+"""Finds scenarios, households and sweeps: by path, or by the name of a shipped one."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from gamelane import _native
 from gamelane.errors import ScenarioError, UsageError, did_you_mean
 
 SHIPPED = Path(__file__).parent / "scenarios"
@@ -21,6 +22,19 @@ def shipped() -> list[str]:
 def sweeps() -> list[str]:
     """Return the names of the shipped sweeps."""
     return _names(SWEEPS)
+
+
+def households() -> list[str]:
+    """Return the names of the shipped households."""
+    return [each["name"] for each in _native.presets() if each["word"] == "household"]
+
+
+def source(path_or_name: str) -> tuple[str, Path]:
+    """Return the text of a scenario and its path. The path of a shipped household does not exist."""
+    if path_or_name in households() and not Path(path_or_name).is_file():
+        return _native.household(path_or_name), Path(f"{path_or_name}.toml")
+    path = find(path_or_name)
+    return text_of(path), path
 
 
 def find(path_or_name: str) -> Path:
@@ -46,7 +60,7 @@ def _find(path_or_name: str, folder: Path, what: tuple[str, type[ValueError]]) -
     if named.is_file() and named.parent == folder:
         return named
     noun, refusal = what
-    names = _names(folder)
+    names = [*_names(folder), *(households() if folder == SHIPPED else [])]
     raise refusal(
         f"{path_or_name}: {f'this is a folder, not a {noun}' if path.is_dir() else f'no such {noun}'}\n"
         f"  allowed: a path to a TOML file, or one of {', '.join(names) or '(none shipped)'}"

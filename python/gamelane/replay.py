@@ -138,7 +138,7 @@ merge_writes = true
 window_counts = "segments"
 """
     file = path.parent / f"replay of {path.name}"
-    return Experiment(_native.Scenario.parse(text, str(file), []), str(path))
+    return Experiment(_native.Scenario.parse(text, str(file), []), str(path), str(path))
 
 
 def happened(server_side: str, client_side: str) -> dict[str, Any]:

@@ -64,6 +64,9 @@ pub(crate) struct Run {
     pub(crate) wan: String,
     /// A scenario; its `[gateway]` is the policy.
     pub(crate) policy: PathBuf,
+    /// Access plan that replaces the policy's link: rates, framing and buffers (`gamelane presets plan`).
+    #[arg(long, value_name = "NAME")]
+    plan: Option<String>,
     /// Replace a value of the policy: `gateway.shape.up=950kbit`.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -109,7 +112,8 @@ impl Run {
             })?;
             Ok((key.to_string(), value.to_string()))
         };
-        self.set.iter().map(pair).collect()
+        let plan = self.plan.iter().map(|plan| Ok(("plan".to_owned(), plan.clone())));
+        plan.chain(self.set.iter().map(pair)).collect()
     }
 
     /// Address where status is served; `None` for `none`.

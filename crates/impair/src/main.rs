@@ -16,8 +16,9 @@ use gamelane_impair::detour;
 use gamelane_impair::page::page;
 use gamelane_impair::run::{Options, Place, run};
 use gamelane_impair::tune::tune;
+use gamelane_scenario::text::source::Label;
 use gamelane_scenario::text::units::Span;
-use gamelane_scenario::{Impair, PROFILES};
+use gamelane_scenario::{Impair, profiles as shipped};
 use gamelane_service::exit::{Exit, Failure, end, usage};
 use gamelane_service::output::{json_of, print, say};
 use gamelane_service::privileges::User;
@@ -151,7 +152,7 @@ struct Values {
 
 /// The shipped profiles, as a shell offers them.
 fn profile_names() -> Vec<CompletionCandidate> {
-    PROFILES.iter().map(|profile| CompletionCandidate::new(profile.name)).collect()
+    shipped().map(CompletionCandidate::new).collect()
 }
 
 /// The failure's own exit code if `error` is one, [`Exit::CannotRun`] otherwise.
@@ -305,23 +306,22 @@ fn ask(interface: &str, request: &Request, json: bool) -> Result<(), Failure> {
 
 fn profiles(json: bool) -> Result<(), Failure> {
     let read = |name| Impair::shipped(name, &[]).map_err(usage);
-    let all: Vec<(&str, Impair)> = PROFILES
-        .iter()
-        .map(|profile| Ok((profile.name, read(profile.name)?)))
-        .collect::<Result<_, Failure>>()?;
+    let all: Vec<(&str, Impair)> =
+        shipped().map(|name| Ok((name, read(name)?))).collect::<Result<_, Failure>>()?;
     let text = if json {
         let all: Vec<_> = all
             .iter()
             .map(|(name, own)| {
                 serde_json::json!({
-                    "name": name, "title": own.title, "provenance": own.provenance, "notes": own.notes,
+                    "name": name, "title": own.title, "provenance": own.source.weakest().map(Label::word), "notes": own.notes,
                     "config": own.to_toml(),
                 })
             })
             .collect();
         format!("{}\n", serde_json::json!({ "schema": 1, "profiles": all }))
     } else {
-        all.iter().map(|(name, own)| format!("{name:<14} {} [{}]\n", own.title, own.provenance)).collect()
+        let mark = |own: &Impair| own.source.weakest().map_or("", Label::word);
+        all.iter().map(|(name, own)| format!("{name:<14} {} [{}]\n", own.title, mark(own))).collect()
     };
     print(&text)
 }

@@ -11,7 +11,7 @@ use gamelane_core::headers::{IPV4_HEADER, TCP_HEADER, UDP_HEADER};
 use gamelane_core::{Direction, Duration, Instant, Seed};
 use gamelane_record::{Records, RunSummary};
 use gamelane_scenario::{FlowModel, Model};
-use gamelane_sim::payload::{Content, connection_key, player_key};
+use gamelane_sim::payload::{Content, connection_key, lane_key};
 use gamelane_sim::{Household, Passed, Tap};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -131,7 +131,7 @@ impl Run {
         for row in self.packets.iter().filter(|row| row.tap == tap) {
             let (meta, body) = (&row.meta, &row.payload);
             let Some((flow, number)) = lanes.get(meta.flow.index()) else { continue };
-            let key = player_key(flow.key, *number);
+            let key = lane_key(flow, *number);
             let own = if row.direction == Direction::Up { key } else { key.reverse() };
             let header = PacketHeader {
                 at: row.at,

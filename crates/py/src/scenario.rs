@@ -1,6 +1,9 @@
 //! The Python class `Scenario`.
 
+use gamelane_core::Direction;
 use gamelane_scenario as text;
+use gamelane_scenario::text::model_file::Quality;
+use gamelane_scenario::text::source::{Label, Sources};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -67,6 +70,21 @@ impl Scenario {
         self.model.warmup.as_secs_f64()
     }
 
+    #[getter]
+    fn caveats(&self) -> Vec<String> {
+        self.text.caveats(&self.model)
+    }
+
+    /// The rate that the applications ask for, up and down, in bit/s.
+    fn offered_bps(&self) -> (f64, f64) {
+        let [up, down] = Direction::BOTH.map(|direction| text::text::offered_bps(&self.model, direction));
+        (up, down)
+    }
+
+    fn show(&self) -> String {
+        self.text.show()
+    }
+
     fn to_toml(&self) -> String {
         self.text.to_toml()
     }
@@ -79,6 +97,7 @@ impl Scenario {
             dict.set_item("label", flow.label)?;
             dict.set_item("start_s", flow.start.as_secs_f64())?;
             dict.set_item("dscp", flow.dscp)?;
+            dict.set_item("provenance", flow.provenance.map(Label::word))?;
             dict.set_item("caveats", flow.caveats)?;
             Ok(dict)
         });
@@ -103,6 +122,21 @@ pub(crate) fn catalogue() -> PyResult<String> {
         .map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
+/// Describes the presets.
+#[pyfunction]
+pub(crate) fn presets(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let presets = serde_json::to_string(&text::text::presets())
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    py.import("json")?.call_method1("loads", (presets,))
+}
+
+/// Returns the text of a household that ships.
+#[pyfunction]
+pub(crate) fn household(name: &str) -> PyResult<&'static str> {
+    text::text::presets::household(name)
+        .ok_or_else(|| PyValueError::new_err(format!("{name}: no such household")))
+}
+
 /// Describes the shipped models.
 #[pyfunction]
 pub(crate) fn models(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
@@ -111,10 +145,29 @@ pub(crate) fn models(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         dict.set_item("app", model.app)?;
         dict.set_item("name", model.name)?;
         dict.set_item("title", model.title)?;
-        dict.set_item("provenance", model.provenance)?;
+        dict.set_item("provenance", model.sources.weakest().map(Label::word))?;
+        dict.set_item("sources", sources(py, model.sources)?)?;
         dict.set_item("players", model.players)?;
+        dict.set_item("ports", model.ports.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        dict.set_item("quality", model.quality.map(|quality| limits(py, quality)).transpose()?)?;
+        dict.set_item("host", model.host)?;
+        dict.set_item("tcp", model.tcp)?;
         dict.set_item("notes", model.notes)?;
         Ok(dict)
     });
     PyList::new(py, models.collect::<PyResult<Vec<_>>>()?)
+}
+
+fn sources<'py>(py: Python<'py>, sources: &Sources) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    sources.iter().try_for_each(|(key, source)| dict.set_item(key, source.to_string()))?;
+    Ok(dict)
+}
+
+fn limits(py: Python<'_>, quality: Quality) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("good_ms", quality.good_ms)?;
+    dict.set_item("playable_ms", quality.playable_ms)?;
+    dict.set_item("bad_ms", quality.bad_ms)?;
+    Ok(dict)
 }

@@ -18,5 +18,5 @@ pub use access::{Access, Medium, Station, WifiModel};
 pub use model::{Carriage, FlowModel, GatewayModel, HopModel, Model};
 #[cfg(feature = "text")]
 pub use text::{
-    FlowDescription, Impair, ModelInfo, PROFILES, Scenario, ScenarioError, models, reference_page, schema,
+    FlowDescription, Impair, ModelInfo, Scenario, ScenarioError, models, profiles, reference_page, schema,
 };

@@ -108,9 +108,10 @@ pub enum Carriage {
 impl FlowModel {
     /// Number of transport connections or datagram flows.
     pub const fn lanes(&self) -> u32 {
-        match self.carriage {
-            Carriage::Direct | Carriage::Datagrams => self.players,
-            Carriage::Mux { carriers } | Carriage::Streams { carriers } => carriers,
+        match (&self.app, self.carriage) {
+            (AppConfig::Bulk(bulk), _) => bulk.connections,
+            (_, Carriage::Direct | Carriage::Datagrams) => self.players,
+            (_, Carriage::Mux { carriers } | Carriage::Streams { carriers }) => carriers,
         }
     }
 }

@@ -21,11 +21,12 @@ fn everything() -> Vec<(&'static str, Descriptor)> {
         };
         rows.iter().map(|row| (list, plain(row))).collect()
     }
-    let Catalogue { queues, links, apps, congestion, recovery, timers } = catalogue();
+    let Catalogue { queues, links, apps, stacks, congestion, recovery, timers } = catalogue();
     [
         plain("Queue", &queues),
         plain("Link", &links),
         plain("Flow", &apps),
+        plain("Tcp", &stacks),
         plain("Tcp", &congestion),
         plain("Tcp", &recovery),
         plain("Tcp", &timers),
@@ -77,12 +78,12 @@ fn every_word_makes_a_model() {
             Scenario::parse(HOUSEHOLD, "household.toml", &sets).unwrap_or_else(|error| panic!("{error}"));
         scenario.to_model().unwrap_or_else(|error| panic!("{error}"))
     };
-    let Catalogue { queues, congestion, recovery, timers, .. } = catalogue();
+    let Catalogue { queues, stacks, congestion, recovery, timers, .. } = catalogue();
     for queue in queues {
         let model = build(&[("gateway.up.queue", queue.word), ("gateway.priority", "[\"game\"]")]);
         assert_eq!(model.hop(Direction::Up).queue.discipline().word(), queue.word);
     }
-    for (key, rows) in [("tcp.congestion", congestion), ("tcp.recovery", recovery)] {
+    for (key, rows) in [("tcp", stacks), ("tcp.congestion", congestion), ("tcp.recovery", recovery)] {
         rows.into_iter().for_each(|row| drop(build(&[(key, row.word)])));
     }
     for timer in timers {

@@ -5,6 +5,8 @@
 mod catalogue;
 mod corpus;
 mod documents;
+mod games_of_today;
+mod presets;
 mod properties;
 mod refusals;
 mod scenarios;

@@ -193,7 +193,15 @@ fn games_over_tcp() {
             "model = \"anarchy-online\"\ncarriage = \"streams\"\npaths = \"model\"",
         ),
         game("a carriage nobody has", "model = \"anarchy-online\"\ncarriage = \"pigeon\""),
-        Case::flow("connections for an upload", "app = \"bulk\"\ndirection = \"up\"\nconnections = 3"),
+        Case::flow("connections for a page", "app = \"web\"\nsize = \"1MiB\"\nconnections = 3"),
+        Case::flow(
+            "more connections than a flow has ports",
+            "app = \"bulk\"\ndirection = \"up\"\nconnections = 65",
+        ),
+        Case::flow(
+            "fewer bytes than connections",
+            "app = \"bulk\"\ndirection = \"up\"\nconnections = 3\nsize = \"2B\"",
+        ),
         Case::flow("bundling on a bulk flow", "app = \"bulk\"\ndirection = \"up\"\ntcp = { rdb = true }"),
         tcp("DSACK without SACK", "recovery = \"newreno\", dsack = true"),
         tcp("DSACK with bundling", "rdb = true, dsack = true"),
@@ -463,6 +471,10 @@ fn files() {
             capture("a folder for a capture", "."),
             capture("a client who is not in the capture", "match.pcapng\"\nclient = \"10.9.9.9"),
             Case::flow("a capture without TCP", "app = \"mmo\"\ntrace = \"match.pcapng\""),
+            Case {
+                set: vec![("link.kind".into(), "trace".into()), ("link.trace.down".into(), "lte-lik".into())],
+                ..Case::text("a rate trace that does not ship", HOUSEHOLD)
+            },
             Case::edit("a model file that is missing", "model = \"quake3\"", "model = \"own.toml\""),
             Case::edit("a model file that is none", "model = \"quake3\"", "model = \"household.toml\""),
         ],

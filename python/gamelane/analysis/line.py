@@ -157,7 +157,7 @@ def _p95(values: npt.NDArray[np.float64]) -> float:
 
 
 BUFFERBLOAT = ((5, "A+"), (30, "A"), (60, "B"), (200, "C"), (400, "D"), (math.inf, "F"))
-"""Limits in ms and grades of the DSLReports speed test (unverified: the site has closed)."""
+"""Limits in ms and grades of the DSLReports speed test (from memory: the site has closed)."""
 
 MEANING = {
     "A+": "loads do not delay games and calls",

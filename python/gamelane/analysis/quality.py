@@ -68,7 +68,7 @@ def g_model(ping_ms: float, jitter_ms: float) -> float:
 
     `ping_ms` is the mean RTT, `jitter_ms` its mean absolute deviation; both must be 0 or more. X = 0.104 ping + jitter
     is clipped to 0..100. At X = 100 the score is 1, from a ping of 962 ms or a jitter of 100 ms. Loss is not part of
-    it. The coefficients are unverified: the paper was not available. They give 4.37 at X = 0 and exactly 1.00 at X =
+    it. The coefficients are from memory: the paper was not available. They give 4.37 at X = 0 and exactly 1.00 at X =
     100, which supports them. Raises ValueError for a negative number.
     """
     if not (ping_ms >= 0 and jitter_ms >= 0):
@@ -91,7 +91,7 @@ class Codec:
 
 G711 = Codec("G.711", 0, 4.3, "amplet2, after G.113")
 G711_PLC = Codec("G.711 with concealment", 0, 25.1, "amplet2, after G.113")
-G729A = Codec("G.729A", 11, 19, "unverified")
+G729A = Codec("G.729A", 11, 19, "from memory")
 
 
 def e_model_rating(

@@ -21,7 +21,7 @@ def schema() -> None:
 
 @click.command()
 @click.argument(
-    "model", required=False, shell_complete=completing.models, help="Show this model alone, with its notes."
+    "model", required=False, shell_complete=completing.models, help="Show this model alone, with notes and sources."
 )
 @options.json
 def models(model: str | None, json: bool) -> None:
@@ -41,9 +41,10 @@ def models(model: str | None, json: bool) -> None:
         [[each["name"], each["title"], each["app"], str(each["players"] or ""), each["provenance"]] for each in known],
     )
     if model is not None:
-        stdout().print(f"\n{known[0]['notes']}")
+        stdout().print(f"\n{known[0]['notes']}\n")
+        _print(["key", "source"], [[key, text] for key, text in known[0]["sources"].items()])
     else:
-        say("`gamelane models MODEL` shows the notes of one")
+        say("`gamelane models MODEL` shows notes and sources of one")
 
 
 @click.command()
@@ -64,7 +65,7 @@ def version() -> None:
     sys.stdout.write(f"gamelane {_native.version()}\n")
 
 
-WRAPPED = ("game", "question")
+WRAPPED = ("game", "question", "source")
 """Columns that take what the others leave of the terminal."""
 
 

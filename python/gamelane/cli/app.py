@@ -36,6 +36,7 @@ COMMANDS = {
     "completion": ("completion", "Print the script for Tab completion in your shell."),
     "schema": ("about", "Print the JSON Schema of scenario files."),
     "models": ("about", "List the shipped game models."),
+    "presets": ("presets", "List today's games, applications, plans, households."),
     "scenarios": ("about", "List the shipped scenarios."),
     "version": ("about", "Print the version."),
 }

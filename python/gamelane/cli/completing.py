@@ -28,7 +28,7 @@ def names(known: Callable[[], Iterable[str]], *, files: bool = False) -> Complet
     return complete
 
 
-scenarios = names(library.shipped, files=True)
+scenarios = names(lambda: [*library.shipped(), *library.households()], files=True)
 sweeps = names(library.sweeps, files=True)
 models = names(lambda: [each["name"] for each in _native.models()])
 models_or_files = names(lambda: [each["name"] for each in _native.models()], files=True)
@@ -38,6 +38,17 @@ captures = names(lambda: (), files=True)
 interfaces = names(lambda: [name for _, name in socket.if_nameindex()])
 interfaces_or_any = names(lambda: [*(name for _, name in socket.if_nameindex()), "any"])
 meters = names(lambda: ("irtt", "iperf3", "irtt,iperf3"))
+
+
+def presets(word: str) -> Completer:
+    """Offer the presets of a kind. `with` takes several, joined by commas."""
+
+    def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+        before, comma, last = incomplete.rpartition(",") if word == "with" else ("", "", incomplete)
+        known = (each["name"] for each in _native.presets() if each["word"] == word)
+        return [CompletionItem(f"{before}{comma}{name}") for name in known if name.startswith(last)]
+
+    return complete
 
 
 def of_program(program: programs.Program, words: Sequence[str], incomplete: str) -> Items:
@@ -83,8 +94,8 @@ def keys_of(scenario: Any, incomplete: str) -> Items:
 def _flows(scenario: Any) -> list[str]:
     """Return the names of the flows of a scenario; `*` if it cannot be read."""
     try:
-        path = library.find(scenario)
-        parsed = _native.Scenario.parse(library.text_of(path), str(path), [])
+        text, path = library.source(scenario)
+        parsed = _native.Scenario.parse(text, str(path), [])
     except (ScenarioError, UsageError, TypeError):
         return ["*"]
     return ["*", *(flow["name"] for flow in parsed.flows())]

@@ -17,11 +17,55 @@ SEED = click.IntRange(0, 2**63 - 1)
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-scenario = click.argument(
-    "scenario",
-    shell_complete=completing.scenarios,
-    help="Scenario file, or the name of a shipped scenario (`gamelane scenarios`).",
-)
+_SCENARIO = "Scenario file, or the name of a shipped scenario (`gamelane scenarios`) or household."
+
+scenario = click.argument("scenario", shell_complete=completing.scenarios, help=_SCENARIO)
+
+
+def household(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add a scenario, and the presets that change it or stand for it."""
+    words = (
+        click.argument(
+            "scenario",
+            required=False,
+            shell_complete=completing.scenarios,
+            help=f"{_SCENARIO} Or give --plan and --with.",
+        ),
+        click.option(
+            "--plan",
+            metavar="NAME",
+            multiple=True,
+            shell_complete=completing.presets("plan"),
+            help="Access plan, such as cable-250-20: link and buffers (`gamelane presets plan`).",
+        ),
+        click.option(
+            "--with",
+            "with_",
+            metavar="NAME,…",
+            multiple=True,
+            shell_complete=completing.presets("with"),
+            help="Games and other applications, such as valorant,netflix-4k (`gamelane presets with`). Repeatable.",
+        ),
+        click.option(
+            "--policy",
+            metavar="NAME",
+            multiple=True,
+            shell_complete=completing.presets("policy"),
+            help="What the gateway does, such as cake (`gamelane presets policy`).",
+        ),
+        click.option(
+            "--router",
+            metavar="NAME",
+            multiple=True,
+            shell_complete=completing.presets("router"),
+            help="Box that shapes, with its highest rate (`gamelane presets router`).",
+        ),
+    )
+    for word in reversed(words):
+        command = word(command)
+    return command
+
+
 json = click.option("--json", is_flag=True, help="Print JSON instead of tables (docs/json-schema.md).")
 quiet = click.option("--quiet", "-q", is_flag=True, help="Print only results and errors.")
 threads = click.option(

@@ -12,7 +12,7 @@ LARGEST = 65_507
 
 
 @click.command()
-@options.scenario
+@options.household
 @options.settings
 @click.option("--direction", type=click.Choice(["up", "down"]), default="up", help="Direction of the link to test.")
 @click.option(

@@ -9,7 +9,7 @@ from gamelane.cli.doing import carry_out
 
 
 @click.command()
-@options.scenario
+@options.household
 @options.settings
 @options.compare("gateway.*.queue=fifo,pie,fq_codel")
 @options.variant
@@ -31,6 +31,12 @@ from gamelane.cli.doing import carry_out
     help="Run lab and kernel in guests with a kernel of their own, in virtual time. Needs no root; other load of the "
     "machine does not matter. --threads guests run side by side. Needs `gamelane doctor --build-kernel` once, or "
     "--fetch-kernel and QEMU, which is slower.",
+)
+@click.option(
+    "--show", is_flag=True, help="Print the scenario as a file, with presets and settings put in; run nothing."
+)
+@click.option(
+    "--write", metavar="FILE", type=options.PATH, help="Write the scenario to this file, to keep and edit, and run it."
 )
 @options.json
 @options.output("Write records, report.html and figures/ to this folder.")

@@ -9,7 +9,7 @@ from gamelane.cli.doing import carry_out
 
 
 @click.command()
-@options.scenario
+@options.household
 @options.settings
 @click.option(
     "--search",

@@ -47,7 +47,7 @@ def real(
         what = between(name)
 
         def run_all(jobs: Sequence[Job]) -> Batch:
-            return engine.run_all(jobs, file=chosen.file, between=what, say=tell, pcap=pcap)
+            return engine.run_all(jobs, path=chosen.path, between=what, say=tell, pcap=pcap)
 
         return Engine(name, run_all, engine.CAVEATS)
 
@@ -59,7 +59,7 @@ def real(
     guests = Guests(guest, between(name, exact=guest.virtual_time, queues=guest.queues), width)
 
     def run_guests(jobs: Sequence[Job]) -> Batch:
-        return guests.run_all(jobs, file=chosen.file, say=tell, pcap=pcap)
+        return guests.run_all(jobs, path=chosen.path, say=tell, pcap=pcap)
 
     time = "virtual" if guest.virtual_time else "real"
     said = f"Real hosts in {time} time, in a guest: {guest.label}."

@@ -7,15 +7,19 @@ from typing import Literal
 
 from rich.table import Table
 
-from gamelane import _native, experiment
-from gamelane.commands.variants import overrides
+from gamelane import _native
+from gamelane.commands import household
 from gamelane.errors import UsageError
 from gamelane.terminal.talk import emit, stdout
 
 
 def rate(
-    scenario: str,
+    scenario: str | None,
     settings: Sequence[str],
+    plan: Sequence[str],
+    with_: Sequence[str],
+    policy: Sequence[str],
+    router: Sequence[str],
     direction: Literal["up", "down"],
     size: int,
     length: float,
@@ -28,7 +32,7 @@ def rate(
     """Find the rate to shape a link to."""
     if lowest > highest:
         raise UsageError(f"--lowest {lowest}: must not be above --highest {highest}\n  allowed: 1 to {highest}")
-    chosen = experiment.load(scenario).with_(overrides(settings)).scenario
+    chosen = household.chosen(scenario, settings, plan=plan, with_=with_, policy=policy, router=router).scenario
     found = _native.find_rate(
         chosen,
         direction,

@@ -14,8 +14,9 @@ from pathlib import Path
 import click
 
 from gamelane import _native, experiment, interrupts, whole
+from gamelane.commands import household
 from gamelane.commands.engines import SIM, engines, real
-from gamelane.commands.variants import overrides, variants
+from gamelane.commands.variants import variants
 from gamelane.errors import ExitCode, Interrupted, OutputError, UsageError
 from gamelane.experiment import Experiment, Hooks
 from gamelane.records.results import ALONE, Results
@@ -24,8 +25,12 @@ from gamelane.terminal.talk import emit, printing, progress, say, say_where, std
 
 
 def run(
-    scenario: str,
+    scenario: str | None,
     settings: Sequence[str],
+    plan: Sequence[str],
+    with_: Sequence[str],
+    policy: Sequence[str],
+    router: Sequence[str],
     compare: str | None,
     named: Sequence[str],
     repeat: int,
@@ -33,6 +38,8 @@ def run(
     threads: int,
     engine: str,
     vm: bool,
+    show: bool,
+    write: Path | None,
     json: bool,
     out: Path | None,
     pcap: bool,
@@ -44,7 +51,13 @@ def run(
         raise UsageError("--vm is for real engines; the simulator needs no guest\n  hint:    add --engine kernel")
     if pcap and out is None:
         raise UsageError("--pcap needs a folder\n  hint:    add -o DIR")
-    chosen = _load(scenario, overrides(settings), seed)
+    seeded = [*settings, *([] if seed is None else [f"seed={seed}"])]
+    chosen = household.chosen(scenario, seeded, plan=plan, with_=with_, policy=policy, router=router)
+    if show:
+        stdout().out(chosen.scenario.show(), highlight=False, end="")
+        return
+    if write is not None:
+        keep(chosen.scenario.show(), write)
     compared = variants(chosen, compare, named)
     folder = None if out is None else writable(out)
     several = len(named_engines) > 1
@@ -169,11 +182,13 @@ def _page(results: Results, folder: Path) -> Path:
     return write_report(results, folder)
 
 
-def _load(scenario: str, settings: dict[str, str], seed: int | None) -> Experiment:
-    chosen = experiment.load(scenario)
-    if seed is not None:
-        settings = {**settings, "seed": str(seed)}
-    return chosen.with_(settings) if settings else chosen
+def keep(text: str, file: Path) -> None:
+    """Write a scenario to a file that does not exist yet."""
+    if file.exists():
+        raise UsageError(f"--write {file}: this file exists\n  hint:    choose another name, or remove the file")
+    with whole.file(file) as partial:
+        partial.write_text(text, encoding="utf-8")
+    say(f"scenario: {file}")
 
 
 def execute(

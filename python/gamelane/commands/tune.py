@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from gamelane import apply, experiment
-from gamelane.commands.variants import overrides
+from gamelane.commands import household
 from gamelane.errors import ExitCode
 from gamelane.report.sheets import write_tune
 from gamelane.report.tune import document, show
@@ -22,8 +22,12 @@ from gamelane.tune.space import shipped
 
 
 def tune(
-    scenario: str,
+    scenario: str | None,
     settings: Sequence[str],
+    plan: Sequence[str],
+    with_: Sequence[str],
+    policy: Sequence[str],
+    router: Sequence[str],
     searches: Sequence[str],
     keep: Sequence[str],
     goal: Sequence[str],
@@ -40,7 +44,7 @@ def tune(
 ) -> None:
     """Search, and present the recommendation with the lines to paste."""
     module()
-    chosen = experiment.load(scenario).with_(overrides(settings))
+    chosen = household.chosen(scenario, settings, plan=plan, with_=with_, policy=policy, router=router)
     space = without(with_searches(shipped(chosen.scenario), searches, chosen.scenario), keep, chosen.scenario)
     folder = None if out is None else writable(out)
     runner = Runner(chosen.scenario, space, experiment.seeds_of(chosen, repeat), threads)

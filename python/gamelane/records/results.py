@@ -25,7 +25,7 @@ GATEWAY = "gateway"
 
 @dataclass(frozen=True)
 class Flow:
-    """A flow and its label. The label ends in "[synthetic-default]" if the model is our construction."""
+    """A flow and its label. The label ends in "[estimate]" if its numbers are estimates."""
 
     name: str
     app: str
@@ -64,6 +64,8 @@ class Variant:
     """Name of its source in `Results.sources`; empty unless overlaid. With a source, `name` is "fifo (sim)"."""
     own_name: str = ""
     """Its name in the source: "fifo"."""
+    caveats: tuple[str, ...] = ()
+    """Caveats of the scenario as a whole."""
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -168,7 +170,7 @@ class Results:
         """Caveats of the models, without repetition, then the differences between overlaid sources."""
         said: dict[str, dict[str, None]] = {}
         for variant in self.variants:
-            for caveat in (caveat for flow in variant.flows for caveat in flow.caveats):
+            for caveat in (*variant.caveats, *(caveat for flow in variant.flows for caveat in flow.caveats)):
                 said.setdefault(caveat, {})[variant.source] = None
         whole = len({variant.source for variant in self.variants})
         of_models = (caveat if len(by) == whole else f"{' and '.join(by)}: {caveat}" for caveat, by in said.items())

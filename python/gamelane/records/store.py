@@ -123,4 +123,4 @@ def _described(variant: Variant) -> dict[str, Any]:
 def _variant(entry: dict[str, Any]) -> Variant:
     flows = tuple(Flow(**{**flow, "caveats": tuple(flow["caveats"])}) for flow in entry["flows"])
     runs = tuple(RunRecord(**run) for run in entry["runs"])
-    return Variant(**{**entry, "flows": flows, "runs": runs})
+    return Variant(**{**entry, "flows": flows, "runs": runs, "caveats": tuple(entry.get("caveats", ()))})

@@ -109,8 +109,7 @@ def read(path_or_name: str | PathLike[str]) -> Sweep:
     path = library.find_sweep(fspath(path_or_name))
     source = Source(path, library.text_of(path))
     document = parse(source, Document, hint='a sweep is base = "SCENARIO.toml", then [axes] with "KEY" = [VALUES]')
-    base_path = _base(source, document.base)
-    base_text = library.text_of(base_path)
+    base_text, base_path = _base(source, document.base)
     base = _native.Scenario.parse(base_text, str(base_path), [])
     grid = _grid(source, document)
     return Sweep(
@@ -131,20 +130,22 @@ def read(path_or_name: str | PathLike[str]) -> Sweep:
     )
 
 
-def _base(source: Source, base: str) -> Path:
+def _base(source: Source, base: str) -> tuple[str, Path]:
+    """Return text and path of the base: a file beside the sweep, or a shipped scenario or household."""
     beside = source.path.parent / base
     if beside.is_file():
-        return beside
+        return library.text_of(beside), beside
     try:
-        return library.find(base)
+        return library.source(base)
     except ScenarioError as error:
         first, *rest = str(error).splitlines()
+        names = [*library.shipped(), *library.households()]
         hint = next((line.partition("hint:")[2].strip() for line in rest if "hint:" in line), None)
         raise source.refuse(
             "base",
             first.rpartition(": ")[2],
             given=base,
-            allowed=f"a path from {source.path.parent}, or one of {', '.join(library.shipped())}",
+            allowed=f"a path from {source.path.parent}, or one of {', '.join(names)}",
             hint=hint,
         ) from None
 

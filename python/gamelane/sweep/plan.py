@@ -66,6 +66,7 @@ def make(sweep: Sweep) -> Plan:
     for values in sweep.grid.cells():
         scenario = _scenario(sweep, base, values)
         cells.append(Cell(values, scenario.fingerprint))
+        caveats.update(dict.fromkeys(scenario.caveats))
         for flow in experiment.flows(scenario):
             caveats.update(dict.fromkeys(flow.caveats))
             known = flows.setdefault(flow.name, {"name": flow.name, "app": flow.app, "label": flow.label})

@@ -7,6 +7,7 @@ use std::time::Duration;
 use gamelane_capture::document::{Document, Documented, Findings};
 use gamelane_core::Protocol;
 use gamelane_live::{Files, FlowNow, LiveError, Progress, Recorder, Rotation, Settings, Source};
+use gamelane_scenario::text::known_applications;
 use pyo3::exceptions::{PyConnectionError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -111,7 +112,7 @@ impl Live {
                 let mut findings = watched.sink.findings;
                 findings.file(&watched.capture, watched.error);
                 findings.dropped(seen.dropped);
-                let captured = findings.finish(&name, &watched.analyzer);
+                let captured = findings.finish(&name, &watched.analyzer, &known_applications());
                 failed.map(|()| Document::new(vec![captured], None))
             });
             Some((document, seen, error))

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use gamelane_capture::document::{self, Choice, Document};
 use gamelane_capture::{Capture, Filter, log};
+use gamelane_scenario::text::known_applications;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -66,7 +67,8 @@ pub(crate) fn analyze_captures(
     words: &str,
     flows: Option<Vec<u32>>,
 ) -> PyResult<Analysis> {
-    let choice = Choice { filter: filter(words)?, flows: flows.unwrap_or_default(), interfaces };
+    let known = known_applications();
+    let choice = Choice { filter: filter(words)?, flows: flows.unwrap_or_default(), known, interfaces };
     match on_batch {
         Some(call) => {
             let tables =

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use gamelane_core::{Catalogued, Descriptor};
 use gamelane_link::LinkKind;
 use gamelane_qdisc::{Discipline, QueueFacts};
-use gamelane_tcp::{Control, RecoveryKind, TcpFacts, Timer};
+use gamelane_tcp::{Control, RecoveryKind, Stack, TcpFacts, Timer};
 use gamelane_traffic::{App, AppFacts};
 use serde::Serialize;
 
@@ -18,6 +18,8 @@ pub struct Catalogue {
     pub links: Vec<&'static Descriptor>,
     /// Applications.
     pub apps: Vec<&'static Descriptor<AppFacts>>,
+    /// TCP stacks.
+    pub stacks: Vec<&'static Descriptor<TcpFacts>>,
     /// Congestion controls of TCP.
     pub congestion: Vec<&'static Descriptor<TcpFacts>>,
     /// Methods of loss recovery of TCP.
@@ -35,6 +37,7 @@ pub fn catalogue() -> Catalogue {
         queues: all::<Discipline>(),
         links: all::<LinkKind>(),
         apps: all::<App>(),
+        stacks: all::<Stack>(),
         congestion: all::<Control>(),
         recovery: all::<RecoveryKind>(),
         timers: all::<Timer>(),
@@ -54,6 +57,7 @@ pub fn models_index() -> String {
     table(&mut page, "Queues", "gateway.up.queue", &catalogue.queues);
     table(&mut page, "Links", "link.kind", &catalogue.links);
     table(&mut page, "Applications", "flow.app", &catalogue.apps);
+    table(&mut page, "TCP stacks", "tcp.stack", &catalogue.stacks);
     table(&mut page, "Congestion controls", "tcp.congestion", &catalogue.congestion);
     table(&mut page, "Loss recovery", "tcp.recovery", &catalogue.recovery);
     table(&mut page, "Retransmission timers", "tcp.timer", &catalogue.timers);

@@ -5,12 +5,13 @@ use gamelane_traffic::App;
 use gamelane_traffic::config::{EstimatedMatch, UpdateSize};
 
 use super::build;
-use super::cloud::CloudGame;
 use super::games::Game;
 use super::keys::Flow;
 use super::keys::flow::{Carriage, Client, Codec, Requests, Role, Way};
 use super::mmos::Mmo;
+use super::model_file::About;
 use super::scenario::Scenario;
+use super::source::Label;
 use super::text_or_table::TextOrTable;
 
 /// A flow in a reader's words.
@@ -22,6 +23,8 @@ pub struct FlowDescription {
     pub app: &'static str,
     /// Label such as "Quake III Arena, 4 players".
     pub label: String,
+    /// Strength of the sources of its numbers; `None` if they are those of the scenario itself.
+    pub provenance: Option<Label>,
     /// Time of its first activity.
     pub start: Duration,
     /// Code point of its packets, as a number.
@@ -39,7 +42,8 @@ impl Scenario {
 
 impl Scenario {
     fn describe(&self, flow: &Flow) -> FlowDescription {
-        let mut described = describe(flow, build::game_of(self, flow).as_ref());
+        let game = build::game_of(self, flow);
+        let mut described = describe(flow, game.as_ref(), build::about_model(self, flow).as_ref());
         described.caveats.extend(collapse(self, flow));
         described
     }
@@ -104,26 +108,27 @@ fn link_too_small(scenario: &Scenario, flow: &Flow) -> Option<String> {
 /// Share of the link's rate above which its queue hardly ever empties.
 const NEARLY_ALL: f64 = 0.95;
 
-fn describe(flow: &Flow, game: Option<&Game>) -> FlowDescription {
+fn describe(flow: &Flow, game: Option<&Game>, about: Option<&About>) -> FlowDescription {
     FlowDescription {
         name: flow.name.clone(),
         app: flow.app.0.word(),
-        label: label(flow, game),
+        label: flow.title.clone().unwrap_or_else(|| label(flow, game, about)),
+        provenance: flow.provenance.or(about.and_then(|about| about.sources.weakest())),
         start: flow.start.0,
         dscp: flow.dscp.0,
-        caveats: caveats(flow, game),
+        caveats: caveats(flow, game, about),
     }
 }
 
-fn label(flow: &Flow, game: Option<&Game>) -> String {
+fn label(flow: &Flow, game: Option<&Game>, about: Option<&About>) -> String {
     let direction = flow.direction.unwrap_or(Way::Down);
     match flow.app.0 {
         App::Game | App::Trace if flow.trace.is_some() => {
             format!("replay of {}", file_name(flow.trace.as_deref().unwrap_or_default()))
         }
         App::Game | App::Trace => {
-            let title = game.map_or(flow.model.as_deref().unwrap_or("a game"), |game| &game.info.title);
-            match flow.players.or(game.map(|game| game.info.players)) {
+            let title = game.map_or(flow.model.as_deref().unwrap_or("a game"), |game| &game.about.title);
+            match flow.players.or(game.map(|game| game.players)) {
                 Some(players) if flow.role == Some(Role::Host) => {
                     format!("{title} hosted at home, {players} players")
                 }
@@ -131,25 +136,26 @@ fn label(flow: &Flow, game: Option<&Game>) -> String {
                 None => title.into(),
             }
         }
-        App::Cloud => flow
-            .model
-            .as_deref()
-            .and_then(|name| CloudGame::shipped(name).ok())
-            .map_or(App::Cloud.descriptor().label.into(), |game| game.title.clone()),
+        App::Cloud => about.map_or(App::Cloud.descriptor().label, |about| &about.title).into(),
         App::Udp => match flow.rate {
             Some(rate) => format!("UDP at {rate}, {direction}"),
             None => format!("UDP, {direction}"),
         },
         App::Probe => App::Probe.descriptor().label.into(),
         App::Voip => format!("{}, {}", App::Voip.descriptor().label, flow.codec.unwrap_or(Codec::G711)),
-        App::Bulk if direction == Way::Up => "upload".into(),
-        App::Bulk => "download".into(),
+        App::Bulk => {
+            let what = if direction == Way::Up { "upload" } else { "download" };
+            match flow.connections {
+                None | Some(1) => what.into(),
+                Some(connections) => format!("{what}, {connections} connections"),
+            }
+        }
         App::Web if direction == Way::Up => "short uploads".into(),
         App::Web => "web pages".into(),
         App::Mmo => {
             let mmo = flow.model.as_deref().and_then(|name| Mmo::shipped(name).ok());
-            let what = match (mmo, &flow.trace) {
-                (Some(mmo), _) => mmo.info.title.clone(),
+            let what = match (about, &flow.trace) {
+                (Some(about), _) => about.title.clone(),
                 (None, Some(trace)) => format!("replay of {}", file_name(trace)),
                 (None, None) => "an online game".into(),
             };
@@ -163,7 +169,7 @@ fn label(flow: &Flow, game: Option<&Game>) -> String {
     }
 }
 
-fn caveats(flow: &Flow, game: Option<&Game>) -> Vec<String> {
+fn caveats(flow: &Flow, game: Option<&Game>, about: Option<&About>) -> Vec<String> {
     let mut caveats = Vec::new();
     if flow.trace.is_some() {
         caveats.push(format!(
@@ -171,30 +177,9 @@ fn caveats(flow: &Flow, game: Option<&Game>) -> Vec<String> {
             flow.name
         ));
     }
-    if let Some(Game { info, .. }) =
-        game.filter(|game| !matches!(game.info.provenance.as_str(), "capture" | "literature"))
-    {
-        caveats.push(format!(
-            "{}: the model of {} is {}",
-            flow.name,
-            info.title,
-            provenance(&info.provenance)
-        ));
-    }
-    if let Some(sum) = game.and_then(|game| not_captured(game, flow.players.unwrap_or(game.info.players))) {
+    caveats.extend(about.and_then(estimates));
+    if let Some(sum) = game.and_then(|game| not_captured(game, flow.players.unwrap_or(game.players))) {
         caveats.push(format!("{}: {sum}", flow.name));
-    }
-    let mmo =
-        flow.model.as_deref().filter(|_| flow.app.0 == App::Mmo).and_then(|name| Mmo::shipped(name).ok());
-    if let Some(mmo) = mmo {
-        let (title, provenance) = (&mmo.info.title, provenance(&mmo.info.provenance));
-        caveats.push(format!("{}: the traffic of {title} is {provenance}", flow.name));
-    }
-    if flow.app.0 == App::Cloud {
-        caveats.push(format!(
-            "{}: its rates are measured; the sizes of its video frames are our construction (synthetic-default)",
-            flow.name
-        ));
     }
     if flow.client == Some(Client::Pktgen) {
         caveats.push(format!(
@@ -217,12 +202,11 @@ fn not_captured(game: &Game, players: u32) -> Option<String> {
     ))
 }
 
-fn provenance(word: &str) -> &str {
-    match word {
-        "synthetic-default" => "synthetic-default: its sizes are our construction, not from the literature",
-        "unverified" => "unverified: its numbers were quoted from memory",
-        other => other,
-    }
+/// A note on the numbers of a model that nobody measured or published.
+fn estimates(model: &About) -> Option<String> {
+    let about_traffic = |key: &&str| !["host", "ports", "quality"].iter().any(|word| key.starts_with(word));
+    let keys: Vec<&str> = model.sources.keys_of(Label::Estimate).filter(about_traffic).collect();
+    (!keys.is_empty()).then(|| format!("the model of {} has estimates: {}", model.title, keys.join(", ")))
 }
 
 fn file_name(path: &str) -> &str {

@@ -34,6 +34,11 @@ impl Fault {
         Self { hint: Some(hint.into()), ..self }
     }
 
+    /// Adds a hint if there is none.
+    pub(crate) fn or_hint(self, hint: &str) -> Self {
+        if self.hint.is_none() { self.hint(hint) } else { self }
+    }
+
     /// Lists the allowed names, and suggests the one nearest to `given`.
     pub(crate) fn one_of<'a>(self, given: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
         let names: Vec<&str> = names.into_iter().collect();

@@ -8,35 +8,16 @@ use gamelane_traffic::config::{ClientStream, CommandSize, ServerStream};
 use serde::Deserialize;
 
 use super::error::Fault;
-use super::model_file;
+use super::model_file::{self, About, model_file};
+use super::shipped;
 use super::update_size::{self, MOST_PLAYERS};
-
-/// A shipped game model.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GameInfo {
-    /// Name in a scenario.
-    pub name: String,
-    /// Name for readers.
-    pub title: String,
-    /// Source of its numbers: `capture`, `literature`, `unverified` or `synthetic-default`.
-    pub provenance: String,
-    /// Default number of players.
-    pub players: u32,
-    /// Limits to know before quoting a result of this model.
-    pub notes: String,
-}
-
-/// The shipped game models, by name.
-pub fn games() -> &'static [GameInfo] {
-    static INFOS: LazyLock<Vec<GameInfo>> =
-        LazyLock::new(|| shipped().iter().map(|game| game.info.clone()).collect());
-    &INFOS
-}
 
 /// A game model with all values checked.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Game {
-    pub(crate) info: GameInfo,
+    pub(crate) about: About,
+    /// Default number of players.
+    pub(crate) players: u32,
     pub(crate) least_players: u32,
     pub(crate) most_players: u32,
     pub(crate) server: ServerStream,
@@ -44,38 +25,33 @@ pub(crate) struct Game {
 }
 
 impl Game {
+    /// The shipped models, by name.
+    pub(crate) fn all() -> &'static [Self] {
+        static GAMES: LazyLock<Vec<Game>> = LazyLock::new(|| shipped::models("", Game::parse));
+        &GAMES
+    }
+
     /// Finds a shipped model.
     pub(crate) fn shipped(name: &str) -> Result<&'static Self, Fault> {
-        shipped().iter().find(|game| game.info.name == name).ok_or_else(|| {
-            Fault::new("no such game").one_of(name, shipped().iter().map(|game| game.info.name.as_str()))
+        Self::all().iter().find(|game| game.about.name == name).ok_or_else(|| {
+            let names = Self::all().iter().map(|game| game.about.name.as_str());
+            Fault::new("no such game").one_of(name, names).or_hint(OWN_MODEL)
         })
     }
 
     /// Reads a model file; the message names the key that is wrong.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        model_file::read::<ModelFile>(text)?.checked()
+        model_file::sourced::<ModelFile>(text, &["players"])?.checked()
     }
 }
 
-fn shipped() -> &'static [Game] {
-    static GAMES: LazyLock<Vec<Game>> = LazyLock::new(|| {
-        let read = |text| Game::parse(text).expect("shipped models are parsed by a test of this module");
-        SHIPPED.into_iter().map(read).collect()
-    });
-    &GAMES
-}
-
-/// A model file as written.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ModelFile {
-    name: String,
-    title: String,
-    players: Players,
-    provenance: String,
-    notes: String,
-    server: Server,
-    client: Client,
+model_file! {
+    /// A model file as written.
+    ModelFile {
+        players: Players,
+        server: Server,
+        client: Client,
+    }
 }
 
 #[derive(Deserialize)]
@@ -91,16 +67,12 @@ struct Players {
 struct Server {
     tick: Millis,
     jitter: Option<Millis>,
-    #[serde(rename = "provenance")]
-    _provenance: String,
     size: update_size::Updates,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Client {
-    #[serde(rename = "provenance")]
-    _provenance: String,
     interval: Vec<Weighted<Millis>>,
     size: Option<Vec<Weighted<Bytes>>>,
     series: Option<update_size::Series>,
@@ -146,10 +118,7 @@ impl ModelFile {
         if !(ordered && most_players <= MOST_PLAYERS) {
             return Err(format!("`players`: required is 1 ≤ min ≤ default ≤ max ≤ {MOST_PLAYERS}"));
         }
-        if !PROVENANCES.contains(&self.provenance.as_str()) {
-            let fault = Fault::new("no such provenance").one_of(&self.provenance, PROVENANCES);
-            return Err(format!("`provenance`: {}", fault.on_one_line()));
-        }
+        let about = self.about()?;
         let tick = positive(self.server.tick.into()).map_err(|why| format!("`server.tick`: {why}"))?;
         let jitter = self.server.jitter.map(|jitter| spread(jitter.into())).transpose();
         let jitter = jitter.map_err(|why| format!("`server.jitter`: {why}"))?;
@@ -165,13 +134,8 @@ impl ModelFile {
         };
         let sizes = sizes.map_err(|(key, why)| format!("`client.{key}`: {why}"))?;
         Ok(Game {
-            info: GameInfo {
-                name: self.name,
-                title: self.title,
-                provenance: self.provenance,
-                players: default,
-                notes: self.notes.trim().into(),
-            },
+            about,
+            players: default,
             least_players,
             most_players,
             server: ServerStream { tick, jitter, size },
@@ -248,50 +212,22 @@ impl From<Bytes> for Dist {
     }
 }
 
+/// A hint for a name that ships with nothing.
+pub(super) const OWN_MODEL: &str = "a model of your own is a file: model = \"NAME.toml\"";
+
 /// ln 1000.
 const LN_1000: f64 = 6.907_755_278_982_137;
-
-/// Provenance of a model, the weakest last. A file with several sources names the weakest.
-const PROVENANCES: [&str; 4] = ["capture", "literature", "unverified", "synthetic-default"];
-
-const SHIPPED: [&str; 10] = [
-    include_str!("../../../../models/cssource.toml"),
-    include_str!("../../../../models/et.toml"),
-    include_str!("../../../../models/hl2dm.toml"),
-    include_str!("../../../../models/hlcs.toml"),
-    include_str!("../../../../models/hlcs-fixed.toml"),
-    include_str!("../../../../models/hldm.toml"),
-    include_str!("../../../../models/openarena.toml"),
-    include_str!("../../../../models/quake3.toml"),
-    include_str!("../../../../models/quake3-fixed.toml"),
-    include_str!("../../../../models/quake4.toml"),
-];
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_file_in_models_is_shipped_and_sound() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models");
-        let mut names: Vec<String> = std::fs::read_dir(folder)
-            .unwrap()
-            .filter_map(|entry| entry.unwrap().file_name().to_str()?.strip_suffix(".toml").map(String::from))
-            .collect();
-        names.sort();
-        let shipped: Vec<&str> = games().iter().map(|game| game.name.as_str()).collect();
-        assert_eq!(shipped, names);
-        for text in SHIPPED {
-            Game::parse(text).unwrap();
-        }
-    }
-
-    #[test]
     fn quake3_is_as_its_file_says() {
         let game = Game::shipped("quake3").unwrap();
         assert_eq!(game.server.tick, Dist::Constant(0.05));
         assert!(matches!(&game.client.size, CommandSize::Mixture(parts) if parts.len() == 3));
-        assert_eq!(game.info.players, 4);
+        assert_eq!(game.players, 4);
     }
 
     #[test]
@@ -316,11 +252,6 @@ mod tests {
             ),
             ("min = 40", "min = 4000", "`server.size`: required is 1 ≤ min ≤ max ≤ 1472 (bytes)"),
             ("weight = 1.0", "weight = 0", "`client.interval`: a weight must be above 0"),
-            (
-                "provenance = \"synthetic-default\"",
-                "provenance = \"literatur\"",
-                "`provenance`: no such provenance; allowed: capture, literature, unverified, synthetic-default; did you mean \"literature\"?",
-            ),
         ];
         for (before, after, message) in cases {
             assert_eq!(Game::parse(&quake3.replace(before, after)).unwrap_err(), message);

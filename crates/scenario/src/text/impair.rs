@@ -17,6 +17,8 @@ use super::error::{Fault, ScenarioError};
 use super::keys::link::{Loss, Overhead};
 use super::origin::{Origin, Path};
 use super::scenario::read;
+use super::shipped;
+use super::source::{Sources, instead_of_provenance};
 use super::text_or_table::TextOrTable;
 use super::units::{Percent, QueueLimit, Rate, Time};
 use super::words::words;
@@ -28,12 +30,12 @@ pub struct Impair {
     /// Name for readers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
-    /// Source of its numbers, as in a game model: `capture`, `literature`, `unverified` or `synthetic-default`.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub provenance: String,
     /// Limits to know before quoting a result of this profile.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub notes: String,
+    /// Where its numbers come from, as in a game model.
+    #[serde(default, skip_serializing_if = "Sources::is_empty")]
+    pub source: Sources,
     /// Delay of every packet.
     #[serde(default)]
     pub delay: EachWay<Time>,
@@ -140,47 +142,40 @@ impl Default for ReorderText {
     }
 }
 
-/// A profile that ships with the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Profile {
-    /// Name for commands.
-    pub name: &'static str,
-    text: &'static str,
+/// The names of the shipped profiles.
+pub fn profiles() -> impl Iterator<Item = &'static str> {
+    shipped::texts(&shipped::PROFILES, "", "toml").into_iter().map(|(name, _)| name)
 }
-
-/// The shipped profiles, by name.
-pub const PROFILES: [Profile; 7] = [
-    Profile { name: "cable", text: include_str!("../../../../profiles/cable.toml") },
-    Profile { name: "cable-evening", text: include_str!("../../../../profiles/cable-evening.toml") },
-    Profile { name: "dsl", text: include_str!("../../../../profiles/dsl.toml") },
-    Profile { name: "lte", text: include_str!("../../../../profiles/lte.toml") },
-    Profile { name: "satellite", text: include_str!("../../../../profiles/satellite.toml") },
-    Profile { name: "starlink", text: include_str!("../../../../profiles/starlink.toml") },
-    Profile { name: "wifi-crowded", text: include_str!("../../../../profiles/wifi-crowded.toml") },
-];
 
 impl Impair {
     /// Reads a profile. `overrides` are keys and values put over it, as options of a command are.
     pub fn parse(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
         let hint = "a profile is keys and values such as delay = \"40ms\" and loss = \"1%\"";
+        if text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("provenance")) {
+            let origin = Origin { file: file.into(), text: text.into(), ..Origin::default() };
+            let place = Path::default().key("provenance");
+            return Err(origin.refuse(&place, instead_of_provenance("delay")));
+        }
         let (impair, origin) = read::<Self>(text, file, overrides, hint)?;
         Ok(Self { origin, ..impair })
     }
 
     /// Reads a shipped profile by name, with `overrides` put over it.
     pub fn shipped(name: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
-        let profile = PROFILES.iter().find(|profile| profile.name == name).ok_or_else(|| {
-            let fault =
-                Fault::new("no such profile").one_of(name, PROFILES.iter().map(|profile| profile.name));
-            Origin { file: format!("--profile {name}"), ..Origin::default() }.refuse(&Path::default(), fault)
-        })?;
-        Self::parse(profile.text, &format!("profiles/{name}.toml"), overrides)
+        let shipped = shipped::texts(&shipped::PROFILES, "", "toml");
+        let text =
+            shipped.iter().find(|(known, _)| *known == name).map(|(_, text)| text).ok_or_else(|| {
+                let fault = Fault::new("no such profile").one_of(name, profiles());
+                Origin { file: format!("--profile {name}"), ..Origin::default() }
+                    .refuse(&Path::default(), fault)
+            })?;
+        Self::parse(text, &format!("profiles/{name}.toml"), overrides)
     }
 
-    /// The keys in force as text, without title, provenance and notes.
+    /// The keys in force as text, without title, notes and sources.
     pub fn to_toml(&self) -> String {
         let plain =
-            Self { title: String::new(), provenance: String::new(), notes: String::new(), ..self.clone() };
+            Self { title: String::new(), notes: String::new(), source: Sources::default(), ..self.clone() };
         toml::to_string(&plain).expect("every key of a profile is text or a table")
     }
 
@@ -283,6 +278,7 @@ const SLOWEST: Bitrate = Bitrate::from_bps(1200);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::source::figures;
     use gamelane_core::loss::LossModel;
 
     fn overrides(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -291,16 +287,15 @@ mod tests {
 
     #[test]
     fn shipped_profiles_are_read_and_say_where_they_come_from() {
-        for profile in PROFILES {
-            let impair = Impair::shipped(profile.name, &[]).unwrap();
+        for (name, text) in shipped::texts(&shipped::PROFILES, "", "toml") {
+            let impair = Impair::shipped(name, &[]).unwrap();
             impair.to_configs().unwrap();
-            let known = ["capture", "literature", "unverified", "synthetic-default"];
-            assert!(known.contains(&impair.provenance.as_str()), "{}", profile.name);
-            assert!(!impair.title.is_empty() && impair.notes.len() > 40, "{}", profile.name);
+            let figures = figures(&text.parse().unwrap(), &["title", "notes", "source"]);
+            impair.source.check(&figures).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+            assert!(!impair.title.is_empty() && impair.notes.len() > 40, "{name}");
             let again = Impair::parse(&impair.to_toml(), "again.toml", &[]).unwrap();
-            assert_eq!(again.to_configs().unwrap(), impair.to_configs().unwrap(), "{}", profile.name);
+            assert_eq!(again.to_configs().unwrap(), impair.to_configs().unwrap(), "{name}");
         }
-        assert!(PROFILES.is_sorted_by_key(|profile| profile.name));
     }
 
     #[test]
@@ -330,6 +325,9 @@ mod tests {
                 refused(&[("jitter", "{ spread = \"5ms\", shape = \"gauss\" }")]),
                 refused(&[("jitter", "{ spread = \"5ms\", table = \"nowhere.dist\" }")]),
                 Impair::shipped("dls", &[]).unwrap_err().to_string(),
+                Impair::parse("delay = '1ms'\nprovenance = 'capture'", "own.toml", &[])
+                    .unwrap_err()
+                    .to_string(),
             ]
             .join("\n\n")
         );

@@ -5,40 +5,24 @@ use std::sync::LazyLock;
 
 use gamelane_core::dist::Mixture;
 use gamelane_core::{Direction, Duration};
+use gamelane_tcp::Stack;
 use gamelane_traffic::config::{MmoModel, WriteModel};
 use serde::Deserialize;
 
 use super::error::Fault;
-use super::games::{Bytes, Weighted, mixture, positive};
-use super::model_file;
-
-/// A shipped model.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MmoInfo {
-    /// Name in a scenario.
-    pub name: String,
-    /// Name for readers.
-    pub title: String,
-    /// Source of its numbers.
-    pub provenance: String,
-    /// Default number of players.
-    pub connections: u32,
-    /// Limits to know before quoting a result of this model.
-    pub notes: String,
-}
-
-/// The shipped models, by name.
-pub fn mmos() -> &'static [MmoInfo] {
-    static INFOS: LazyLock<Vec<MmoInfo>> =
-        LazyLock::new(|| shipped().iter().map(|mmo| mmo.info.clone()).collect());
-    &INFOS
-}
+use super::games::{Bytes, OWN_MODEL, Weighted, mixture, positive};
+use super::model_file::{self, About, model_file};
+use super::shipped;
+use super::words::Word;
 
 /// A model with all values checked.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Mmo {
-    pub(crate) info: MmoInfo,
+    pub(crate) about: About,
+    /// Default number of players.
     pub(crate) connections: u32,
+    /// TCP stack of the server.
+    pub(crate) tcp: Option<Stack>,
     pub(crate) streams: MmoModel,
     pub(crate) paths: Vec<PlayerPath>,
 }
@@ -52,16 +36,17 @@ pub(crate) struct PlayerPath {
 }
 
 impl Mmo {
+    /// The shipped models, by name.
+    pub(crate) fn all() -> &'static [Self] {
+        static MMOS: LazyLock<Vec<Mmo>> = LazyLock::new(|| shipped::models("mmo", Mmo::parse));
+        &MMOS
+    }
+
     /// Finds a shipped model.
     pub(crate) fn shipped(name: &str) -> Result<&'static Self, Fault> {
-        shipped().iter().find(|mmo| mmo.info.name == name).ok_or_else(|| {
-            let names = shipped().iter().map(|mmo| mmo.info.name.as_str());
-            let fault = Fault::new("no such game over TCP").one_of(name, names);
-            if fault.hint.is_none() {
-                fault.hint("a model of your own is a file: model = \"NAME.toml\"")
-            } else {
-                fault
-            }
+        Self::all().iter().find(|mmo| mmo.about.name == name).ok_or_else(|| {
+            let names = Self::all().iter().map(|mmo| mmo.about.name.as_str());
+            Fault::new("no such game over TCP").one_of(name, names).or_hint(OWN_MODEL)
         })
     }
 
@@ -85,38 +70,25 @@ impl Mmo {
 
     /// Reads a model file; the message names the key that is wrong.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        model_file::read::<ModelFile>(text)?.checked()
+        model_file::sourced::<ModelFile>(text, &["connections"])?.checked()
     }
 }
 
-fn shipped() -> &'static [Mmo] {
-    static MMOS: LazyLock<Vec<Mmo>> = LazyLock::new(|| {
-        let read = |text| Mmo::parse(text).expect("shipped models are parsed by a test of this module");
-        SHIPPED.into_iter().map(read).collect()
-    });
-    &MMOS
-}
-
-/// `models/mmo/*.toml` as written.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ModelFile {
-    name: String,
-    title: String,
-    provenance: String,
-    notes: String,
-    connections: u32,
-    server: Writes,
-    client: Writes,
-    #[serde(default)]
-    path: Vec<PathFile>,
+model_file! {
+    /// `models/mmo/*.toml` as written.
+    ModelFile {
+        connections: u32,
+        tcp: Option<Word<Stack>>,
+        server: Writes,
+        client: Writes,
+        #[serde(default)]
+        path: Vec<PathFile>,
+    }
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Writes {
-    #[serde(rename = "provenance")]
-    _provenance: String,
     writes_per_second: Bytes,
     most_per_second: f64,
     gap: Vec<Weighted<Bytes>>,
@@ -150,16 +122,12 @@ impl ModelFile {
             Ok(PlayerPath { share: path.share, rtt: millis(path.rtt_ms), jitter: millis(path.jitter_ms) })
         });
         let paths = paths.collect::<Result<_, String>>()?;
+        let about = self.about()?;
         let (server, client) = (writes(self.server, "server")?, writes(self.client, "client")?);
         Ok(Mmo {
-            info: MmoInfo {
-                name: self.name,
-                title: self.title,
-                provenance: self.provenance,
-                connections: self.connections,
-                notes: self.notes.trim().into(),
-            },
+            about,
             connections: self.connections,
+            tcp: self.tcp.map(|stack| stack.0),
             streams: MmoModel { server, client },
             paths,
         })
@@ -189,26 +157,13 @@ const TCP_HEADERS: f64 = 52.0;
 /// Largest write of a thin stream, in bytes.
 const LARGEST_WRITE: u32 = 65_536;
 
-const SHIPPED: [&str; 1] = [include_str!("../../../../models/mmo/anarchy-online.toml")];
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_file_in_models_is_shipped_and_sound() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/mmo");
-        let mut names: Vec<String> = std::fs::read_dir(folder)
-            .unwrap()
-            .filter_map(|entry| entry.unwrap().file_name().to_str()?.strip_suffix(".toml").map(String::from))
-            .collect();
-        names.sort();
-        let shipped: Vec<&str> = mmos().iter().map(|mmo| mmo.name.as_str()).collect();
-        assert_eq!(shipped, names);
-    }
-
-    #[test]
     fn an_invalid_model_is_refused_by_key() {
+        let anarchy_online = include_str!("../../../../models/mmo/anarchy-online.toml");
         let cases = [
             ("connections = 175", "connections = 0", "`connections`: allowed are 1 to 200000"),
             (
@@ -220,7 +175,7 @@ mod tests {
             ("weight = 0.58", "weight = 0", "`server.gap`: a weight must be above 0"),
         ];
         for (before, after, message) in cases {
-            assert_eq!(Mmo::parse(&SHIPPED[0].replace(before, after)).unwrap_err(), message);
+            assert_eq!(Mmo::parse(&anarchy_online.replace(before, after)).unwrap_err(), message);
         }
     }
 }

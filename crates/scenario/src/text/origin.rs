@@ -6,6 +6,7 @@ use toml::{Spanned, Table, Value};
 
 use super::error::{Fault, Refusal, ScenarioError};
 use super::overrides::Override;
+use super::presets::Expansion;
 
 /// The text of a scenario, and the `--set` options applied to it.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +16,8 @@ pub(crate) struct Origin {
     /// The values in force, after overrides.
     pub(crate) values: Table,
     pub(crate) overrides: Vec<Override>,
+    /// What presets left behind besides values.
+    pub(crate) expansion: Expansion,
 }
 
 impl PartialEq for Origin {

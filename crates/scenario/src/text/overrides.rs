@@ -8,6 +8,7 @@ use toml::{Table, Value};
 
 use super::error::{Fault, Refusal, ScenarioError};
 use super::origin::{Path, Step};
+use super::presets::{self, Word};
 
 /// One `--set`, and the paths of the values it changed.
 #[derive(Clone, Debug)]
@@ -33,6 +34,32 @@ impl Override {
         put(values, &steps, &value, &Path::default(), &mut reached).map_err(|fault| set.refuse(fault))?;
         set.reached = reached;
         Ok(set)
+    }
+
+    /// Puts the words that name presets into `values`.
+    pub(crate) fn of_presets(
+        words: &[(String, String)],
+        values: &mut Table,
+    ) -> Result<Vec<Self>, ScenarioError> {
+        let set = |word: Word| Self { key: word.key, value: word.name, reached: word.paths };
+        match presets::put(words, values) {
+            Ok(decided) => Ok(decided.into_iter().map(set).collect()),
+            Err(refused) => {
+                let (word, fault) = *refused;
+                Err(set(word).refuse(fault))
+            }
+        }
+    }
+
+    /// Notes which flows came from the words of `with`: pairs of positions, in `with` and in `flow`.
+    pub(crate) fn reach_flows(overrides: &mut [Self], flows: &[(usize, usize)]) {
+        let with = Path::default().key("with");
+        for &(entry, flow) in flows {
+            let path = with.index(entry);
+            for set in overrides.iter_mut().filter(|set| set.reached.contains(&path)) {
+                set.reached.push(Path::default().key("flow").index(flow));
+            }
+        }
     }
 
     /// True if the value at `path`, or a table around it, came from this option.

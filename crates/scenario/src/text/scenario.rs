@@ -13,6 +13,7 @@ use super::keys::tcp::stack_or_keys;
 use super::keys::{Flow, Gateway, Link, Tcp};
 use super::origin::{Origin, Path, Step, line_of};
 use super::overrides::Override;
+use super::presets;
 use super::text_or_table::TextOrTable;
 use super::units::{Span, Time};
 use super::words::Word;
@@ -68,7 +69,8 @@ impl Scenario {
     /// Reads a scenario. `file` names it in errors, and its folder holds the captures and models it names. `overrides`
     /// are keys and values put over those of the text, as with `--set`.
     pub fn parse(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
-        if text.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#')) {
+        let is_empty = text.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#'));
+        if is_empty && !overrides.iter().any(|(key, _)| presets::is_word(key)) {
             return Err(empty(file));
         }
         let (scenario, origin) = read::<Self>(text, file, overrides, SCENARIO_HINT)?;
@@ -111,19 +113,28 @@ impl Scenario {
     }
 }
 
-/// Reads TOML with overrides put over it. `hint` is for text that is not TOML.
+/// Reads TOML with overrides put over it: first the words that name presets, then keys. `hint` is for text that is not
+/// TOML.
 pub(crate) fn read<T: DeserializeOwned>(
     text: &str,
     file: &str,
     overrides: &[(String, String)],
     hint: &str,
 ) -> Result<(T, Origin), ScenarioError> {
-    let mut values = text.parse::<Table>().map_err(|error| not_toml(&error, text, file, hint))?;
-    let overrides = overrides
-        .iter()
-        .map(|(key, value)| Override::apply(key, value, &mut values))
-        .collect::<Result<Vec<Override>, ScenarioError>>()?;
-    let origin = Origin { file: file.into(), text: text.into(), values, overrides };
+    let values = text.parse::<Table>().map_err(|error| not_toml(&error, text, file, hint))?;
+    let mut origin = Origin { file: file.into(), text: text.into(), values, ..Origin::default() };
+    let (words, keys): (Vec<_>, Vec<_>) =
+        overrides.iter().cloned().partition(|(key, _)| presets::is_word(key));
+    origin.overrides = Override::of_presets(&words, &mut origin.values)?;
+    let mut values = origin.values.clone();
+    let expansion =
+        presets::expand(&mut values, file).map_err(|(path, fault)| origin.refuse(&path, fault))?;
+    origin.values = values;
+    Override::reach_flows(&mut origin.overrides, &expansion.flows);
+    origin.expansion = expansion;
+    for (key, value) in &keys {
+        origin.overrides.push(Override::apply(key, value, &mut origin.values)?);
+    }
     let read = serde_path_to_error::deserialize(Value::Table(origin.values.clone()))
         .map_err(|error| refused_by_serde(&error, &origin))?;
     Ok((read, origin))

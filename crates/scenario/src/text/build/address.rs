@@ -1,11 +1,13 @@
 //! Addresses and ports of flows. Hosts at home count up from 192.168.1.10, servers from 198.51.100.10 (RFC 5737). Each
-//! flow has 64 source ports of its own, so that flows which open many connections do not collide.
+//! flow has [`PORTS`] source ports of its own, so that flows which open many connections do not collide.
 
 use gamelane_traffic::{App, Transport};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use gamelane_core::{Catalogued, FlowKey, Protocol};
 
+/// Source ports of a flow.
+pub(super) const PORTS: u16 = 64;
 /// Most flows with distinct addresses.
 pub(super) const MOST_FLOWS: usize = 1000;
 
@@ -38,7 +40,7 @@ pub(super) fn key(flow: usize, host: usize, app: App) -> FlowKey {
     let home = [192, 168, 1 + (host / 200) as u8, 10 + (host % 200) as u8];
     let server = [198, 51, 100, 10 + (flow % 200) as u8];
     FlowKey {
-        source: address(home, 49_152 + 64 * (flow % 256) as u16),
+        source: address(home, 49_152 + PORTS * (flow % 256) as u16),
         destination: address(server, facts.server_port),
         protocol,
     }

@@ -9,10 +9,11 @@ use gamelane_traffic::config::{
     HostedConfig, ServerStream, VoipConfig, WebBurst, WebConfig,
 };
 
+use super::address::PORTS;
 use super::{Place, files, mmo};
 use crate::text::cloud::CloudGame;
 use crate::text::error::{Fault, ScenarioError};
-use crate::text::games::games;
+use crate::text::games::Game;
 use crate::text::keys::Flow;
 use crate::text::keys::flow::{Amount, Client, Codec, Range, Requests, Role, Way};
 use crate::text::text_or_table::TextOrTable;
@@ -27,13 +28,7 @@ pub(super) fn app(flow: &Flow, mtu: u32, place: &Place<'_>) -> Result<AppConfig,
         App::Cloud => cloud(flow, place).map(AppConfig::Cloud),
         App::Udp => udp(flow, mtu, place).map(AppConfig::Cbr),
         App::Voip => Ok(AppConfig::Voip(VoipConfig { codec: codec(flow.codec.unwrap_or(Codec::G711)) })),
-        App::Bulk => {
-            let size = flow.size.map(|size| exactly(size, place)).transpose()?;
-            Ok(AppConfig::Bulk(BulkConfig {
-                direction: direction(flow, place)?,
-                size: size.map(|size| size.0),
-            }))
-        }
+        App::Bulk => bulk(flow, place).map(AppConfig::Bulk),
         App::Web => web(flow, place).map(AppConfig::Web),
         App::Dash => dash(flow, place).map(AppConfig::Dash),
         App::Mmo => mmo::app(flow, place).map(AppConfig::Mmo),
@@ -69,14 +64,14 @@ fn trace(flow: &Flow, place: &Place<'_>) -> Result<AppConfig, ScenarioError> {
 
 fn game(flow: &Flow, place: &Place<'_>) -> Result<GameConfig, ScenarioError> {
     let Some(name) = &flow.model else {
-        let names: Vec<&str> = games().iter().map(|game| game.name.as_str()).collect();
+        let names: Vec<&str> = Game::all().iter().map(|game| game.about.name.as_str()).collect();
         let fault = Fault::new("a game needs a `model` or a `trace`").allowed(names.join(", "));
         return Err(place.key("model").refuse(fault));
     };
     let game = files::game(name, &place.key("model"))?;
-    let players = flow.players.unwrap_or(game.info.players);
+    let players = flow.players.unwrap_or(game.players);
     if !(game.least_players..=game.most_players).contains(&players) {
-        let fault = Fault::new(format!("{} has no match of this size", game.info.title));
+        let fault = Fault::new(format!("{} has no match of this size", game.about.title));
         let allowed = format!("{} to {}", game.least_players, game.most_players);
         return Err(place.key("players").refuse(fault.allowed(allowed)));
     }
@@ -122,7 +117,7 @@ fn hosted(game: GameConfig, flow: &Flow, place: &Place<'_>) -> Result<AppConfig,
 
 fn cloud(flow: &Flow, place: &Place<'_>) -> Result<CloudConfig, ScenarioError> {
     let Some(name) = &flow.model else {
-        let names: Vec<&str> = CloudGame::all().iter().map(|game| game.name.as_str()).collect();
+        let names: Vec<&str> = CloudGame::all().iter().map(|game| game.about.name.as_str()).collect();
         let fault = Fault::new("a cloud game needs a `model`").allowed(names.join(", "));
         return Err(place.key("model").refuse(fault));
     };
@@ -154,6 +149,21 @@ fn udp(flow: &Flow, mtu: u32, place: &Place<'_>) -> Result<CbrConfig, ScenarioEr
             Err(place.key("size").refuse(fault.allowed(format!("up to \"{largest}B\""))))
         }
     }
+}
+
+fn bulk(flow: &Flow, place: &Place<'_>) -> Result<BulkConfig, ScenarioError> {
+    let size = flow.size.map(|size| exactly(size, place)).transpose()?.map(|size| size.0);
+    let connections = flow.connections.unwrap_or(1);
+    let most = u32::from(PORTS);
+    if !(1..=most).contains(&connections) {
+        let fault = Fault::new("a transfer cannot have this number of connections");
+        return Err(place.key("connections").refuse(fault.allowed(format!("1 to {most}"))));
+    }
+    if size.is_some_and(|size| size.bytes() < u64::from(connections)) {
+        let fault = Fault::new(format!("each of the {connections} connections carries at least 1 B"));
+        return Err(place.key("size").refuse(fault.allowed(format!("at least \"{connections}B\""))));
+    }
+    Ok(BulkConfig { direction: direction(flow, place)?, size, connections })
 }
 
 fn web(flow: &Flow, place: &Place<'_>) -> Result<WebConfig, ScenarioError> {

@@ -14,18 +14,12 @@ use crate::text::bounded;
 use crate::text::error::{Fault, ScenarioError};
 use crate::text::games::Game;
 use crate::text::mmos::Mmo;
+use crate::text::shipped;
 
 /// The model of a game, shipped or from a file.
 pub(super) fn game(name: &str, place: &Place<'_>) -> Result<Game, ScenarioError> {
     if !name.ends_with(".toml") {
-        return Game::shipped(name).cloned().map_err(|fault| {
-            let fault = if fault.hint.is_none() {
-                fault.hint("a model of your own is a file: model = \"NAME.toml\"")
-            } else {
-                fault
-            };
-            place.refuse(fault)
-        });
+        return Game::shipped(name).cloned().map_err(|fault| place.refuse(fault));
     }
     let path = beside(place, name);
     let text = bounded::text(&path, bounded::TABLE).map_err(|error| {
@@ -86,14 +80,26 @@ pub(super) fn streams(name: &str, place: &Place<'_>) -> Result<Arc<[StreamTrace]
     Ok(connections.into_iter().map(stream).collect())
 }
 
-/// The rates of a link.
+/// The rates of a link: a shipped trace by its name, or a file.
 pub(super) fn rate_trace(name: &str, place: &Place<'_>) -> Result<RateTrace, ScenarioError> {
+    if !name.contains(['.', '/']) {
+        let traces = shipped::texts(&shipped::MODELS, "traces", "rate");
+        let found = traces.iter().find(|(known, _)| *known == name).ok_or_else(|| {
+            let fault = Fault::new("no such rate trace").one_of(name, traces.iter().map(|(known, _)| *known));
+            place.refuse(fault.or_hint("a trace of your own is a file with an ending: \"NAME.rate\""))
+        })?;
+        return parse_rates(found.1.as_bytes(), name, place);
+    }
     let path = beside(place, name);
     let text = bounded::read(&path, bounded::TRACE).map_err(|error| {
         place.refuse(Fault::new(format!("the trace cannot be read: {error}")).hint(looked_for(&path)))
     })?;
-    RateTrace::parse(&text).map_err(|error| {
-        place.refuse(Fault::new(format!("{}, {error}", path.display())).allowed(
+    parse_rates(&text, &path.display().to_string(), place)
+}
+
+fn parse_rates(text: &[u8], name: &str, place: &Place<'_>) -> Result<RateTrace, ScenarioError> {
+    RateTrace::parse(text).map_err(|error| {
+        place.refuse(Fault::new(format!("{name}, {error}")).allowed(
             "mahimahi's format, a time in ms on each line; or a time in ms and a rate in kbit/s on each line, and `MS end` on the last",
         ))
     })

@@ -12,7 +12,7 @@ use crate::Carriage;
 use crate::text::error::{Fault, ScenarioError};
 use crate::text::keys::flow::{self, Paths};
 use crate::text::keys::{Flow, Link};
-use crate::text::mmos::mmos;
+use crate::text::mmos::Mmo;
 
 /// Most shared connections, as in the proxy.
 const MOST_CARRIERS: u32 = 16;
@@ -29,7 +29,7 @@ pub(super) fn app(flow: &Flow, place: &Place<'_>) -> Result<MmoConfig, ScenarioE
             return Err(place.key("trace").refuse(fault.hint("remove one of them")));
         }
         (None, None) => {
-            let names: Vec<&str> = mmos().iter().map(|mmo| mmo.name.as_str()).collect();
+            let names: Vec<&str> = Mmo::all().iter().map(|mmo| mmo.about.name.as_str()).collect();
             let fault = Fault::new("an mmo needs a `model` or a `trace`").allowed(names.join(", "));
             return Err(place.key("model").refuse(fault));
         }

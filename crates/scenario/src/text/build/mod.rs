@@ -20,10 +20,13 @@ mod voap;
 mod wifi;
 
 use gamelane_core::{Catalogued, Direction, IpLen, Seed};
+use gamelane_traffic::App;
 
+use super::cloud::CloudGame;
 use super::error::{Fault, ScenarioError};
 use super::games::Game;
 use super::keys::Flow;
+use super::model_file::About;
 use super::origin::{Origin, Path};
 use super::scenario::Scenario;
 use super::words::Word;
@@ -85,6 +88,17 @@ pub(crate) fn check_simulated(scenario: &Scenario) -> Result<(), ScenarioError> 
 pub(crate) fn game_of(scenario: &Scenario, flow: &Flow) -> Option<Game> {
     let place = Place { origin: &scenario.origin, path: Path::default() };
     files::game(flow.model.as_deref()?, &place).ok()
+}
+
+/// What the model of a flow says about itself; `None` if the flow names none, or one that [`model`] refuses.
+pub(crate) fn about_model(scenario: &Scenario, flow: &Flow) -> Option<About> {
+    let name = flow.model.as_deref()?;
+    let place = Place { origin: &scenario.origin, path: Path::default() };
+    match flow.app.0 {
+        App::Cloud => CloudGame::shipped(name).ok().map(|game| game.about.clone()),
+        App::Mmo => files::mmo(name, &place).ok().map(|mmo| mmo.about),
+        _ => files::game(name, &place).ok().map(|game| game.about),
+    }
 }
 
 /// The place of a value in the scenario, for errors.

@@ -219,7 +219,9 @@ const fn timer_of(kind: TimerKind) -> Timer {
         TimerKind::Rfc6298 => Timer::Rfc6298,
         TimerKind::Linux => Timer::Linux,
         TimerKind::Linux26 => Timer::Linux26,
+        TimerKind::FreeBsd14 => Timer::FreeBsd14,
         TimerKind::FreeBsd10 => Timer::FreeBsd10,
+        TimerKind::Windows11 => Timer::Windows11,
         TimerKind::Modified(_) => Timer::Modified,
         TimerKind::Fixed(_) => Timer::Fixed,
     }
@@ -230,7 +232,9 @@ fn timer(timer: Timer, tcp: &Tcp) -> TimerKind {
         Timer::Rfc6298 => TimerKind::Rfc6298,
         Timer::Linux => TimerKind::Linux,
         Timer::Linux26 => TimerKind::Linux26,
+        Timer::FreeBsd14 => TimerKind::FreeBsd14,
         Timer::FreeBsd10 => TimerKind::FreeBsd10,
+        Timer::Windows11 => TimerKind::Windows11,
         Timer::Modified => {
             let base = ModifiedRto::default();
             TimerKind::Modified(ModifiedRto {

@@ -17,6 +17,7 @@ use crate::text::dscp::Dscp;
 use crate::text::each_way::EachWay;
 use crate::text::error::Fault;
 use crate::text::from_text::in_text;
+use crate::text::source::Label;
 use crate::text::text_or_table::TextOrTable;
 use crate::text::units::{Rate, Size, Span, Time};
 use crate::text::words::{Word, words};
@@ -34,6 +35,12 @@ pub struct Flow {
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     #[schemars(extend("x-default" = "true"))]
     pub enabled: bool,
+    /// Name for tables and reports. Default: a label from the other keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Where the numbers of this flow come from. Tables and reports show it, unless it is measured or published.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Label>,
     /// Host at home that runs the application. If the top-level `hosts` is given, it must list this host. Default: a
     /// host of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,7 +135,8 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "30s"))]
     pub buffer: Option<Span>,
-    /// Number of players, 1 to 200000. Default: the number in the model, or all connections of the capture.
+    /// TCP connections that open at the start. `mmo`: number of players, 1 to 200000, by default the number in the
+    /// model, or all connections of the capture. `bulk`: 1 to 64 (1), each with its share of `size`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
     /// How the messages reach the players.
@@ -248,7 +256,7 @@ pub struct Range<T> {
 
 selective! {
     Flow;
-    everywhere: name, app, enabled, host, start, stop, dscp, rtt, loss, path_jitter;
+    everywhere: name, title, provenance, app, enabled, host, start, stop, dscp, rtt, loss, path_jitter;
     selective:
         model,
         trace,

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::text::each_way::EachWay;
+use crate::text::source::Label;
 use crate::text::text_or_table::TextOrTable;
 use crate::text::units::{Percent, Rate, Time};
 use crate::text::words::{Word, words};
@@ -15,6 +16,12 @@ use super::medium::{Docsis, Wifi};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
+    /// Name for tables and reports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Where the numbers of the link come from. Tables and reports show it if it is an estimate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Label>,
     /// Type of link.
     #[serde(default)]
     pub kind: Word<LinkKind>,
@@ -48,8 +55,8 @@ pub struct Link {
     /// Wi-Fi network of kind `wifi-g`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wifi: Option<Wifi>,
-    /// Trace files of kind `trace`, with delivery opportunities (mahimahi format) or with rates. A trace repeats when
-    /// it ends. A direction without a trace has a fixed rate.
+    /// Traces of kind `trace`: the name of a shipped one, such as `lte-like`, or a file with delivery opportunities
+    /// (mahimahi format) or rates. A trace repeats when it ends. A direction without a trace has a fixed rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<EachWay<String>>,
 }

@@ -1,0 +1,111 @@
+//! Puts the keys of presets beneath those that a scenario has.
+
+use std::iter;
+
+use toml::{Table, Value};
+
+use super::files::{App, File, Plan, Policy, Router};
+use super::{flows, shaping};
+use crate::text::error::Fault;
+use crate::text::origin::Path;
+use crate::text::source::{Label, Sources};
+
+/// What an expansion leaves behind besides keys.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Expansion {
+    /// Comments of the printed file: the table that each stands above, and its lines.
+    pub(crate) comments: Vec<(Path, Vec<String>)>,
+    /// What to know about a result.
+    pub(crate) caveats: Vec<String>,
+    /// Position in `with` of each flow that comes from there, with the position of the flow.
+    pub(crate) flows: Vec<(usize, usize)>,
+}
+
+/// Replaces the words of a household by ordinary keys. A scenario without such words stays as it is. A household without
+/// a name gets that of its file.
+///
+/// # Errors
+/// The place of a word that names no preset, or is not text.
+pub(crate) fn expand(values: &mut Table, file: &str) -> Result<Expansion, (Path, Fault)> {
+    let mut expansion = Expansion::default();
+    let plan = named::<Plan>(values)?;
+    let policy = named::<Policy>(values)?;
+    let router = named::<Router>(values)?;
+    let with = values.remove(App::WORD);
+    if plan.is_none() && policy.is_none() && router.is_none() && with.is_none() {
+        return Ok(expansion);
+    }
+    let remembered = ["title", "remember"].map(|key| values.remove(key));
+    drop(remembered); // a household's own words about itself; `index` reads them from the file
+    let name = std::path::Path::new(file).file_stem().and_then(|name| name.to_str()).unwrap_or("home");
+    values.entry("name").or_insert_with(|| Value::String(name.into()));
+    if let Some((name, plan)) = &plan {
+        beneath(values, "link", &plan.link);
+        if let Some(Value::Table(link)) = values.get_mut("link") {
+            put_if_absent(link, "title", &plan.title);
+            put_if_absent(link, "provenance", word_of(&plan.source));
+        }
+        expansion.comment(Path::default().key("link"), &plan.title, &format!("plan {name}"), &plan.source);
+    }
+    if let Some((name, policy)) = &policy {
+        beneath(values, "gateway", &policy.gateway);
+        let word = format!("policy {name}");
+        expansion.comment(Path::default().key("gateway"), &policy.title, &word, &policy.source);
+    }
+    let shaped = shaping::Shaping {
+        share: policy.and_then(|(_, policy)| policy.shape),
+        typical: plan.as_ref().and_then(|(_, plan)| plan.typical),
+        router: router.map(|(_, router)| router),
+    };
+    expansion.caveats.extend(shaped.put(values));
+    if let Some((_, plan)) = plan.as_ref() {
+        shaping::put_buffers(&plan.gateway, values);
+    }
+    if let Some(with) = with {
+        let plan = plan.as_ref().map(|(name, _)| name.as_str());
+        flows::put(with, plan, values, &mut expansion)?;
+    }
+    Ok(expansion)
+}
+
+impl Expansion {
+    /// Notes what stands above a table, and where its numbers come from.
+    pub(super) fn comment(&mut self, at: Path, title: &str, word: &str, sources: &Sources) {
+        let sources = sources.iter().map(|(key, source)| format!("{key}: {source}"));
+        self.comments.push((at, iter::once(format!("{title} ({word})")).chain(sources).collect()));
+    }
+}
+
+/// Takes a word out of `values` and finds its preset.
+fn named<T: File>(values: &mut Table) -> Result<Option<(String, &'static T)>, (Path, Fault)> {
+    let Some(value) = values.remove(T::WORD) else { return Ok(None) };
+    let place = Path::default().key(T::WORD);
+    let Value::String(name) = value else {
+        let fault = Fault::new(format!("this is the name of a {}, as text", T::NOUN));
+        let names = T::all().keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        return Err((place, fault.allowed(names)));
+    };
+    match T::find(&name) {
+        Ok(preset) => Ok(Some((name, preset))),
+        Err(fault) => Err((place, fault)),
+    }
+}
+
+/// Adds the keys of `preset` that the table `key` lacks.
+fn beneath(values: &mut Table, key: &str, preset: &Table) {
+    let table = values.entry(key).or_insert_with(|| Value::Table(Table::new()));
+    if let Value::Table(table) = table {
+        for (key, value) in preset {
+            table.entry(key).or_insert_with(|| value.clone());
+        }
+    }
+}
+
+fn put_if_absent(table: &mut Table, key: &str, text: &str) {
+    table.entry(key).or_insert_with(|| Value::String(text.into()));
+}
+
+/// The word of the weakest source; a preset without numbers has nothing to doubt.
+pub(super) fn word_of(sources: &Sources) -> &'static str {
+    sources.weakest().unwrap_or(Label::Published).word()
+}
