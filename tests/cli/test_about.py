@@ -29,12 +29,15 @@ def test_schema_is_a_json_schema() -> None:
 
 def test_models_say_where_they_come_from() -> None:
     models = json.loads(gamelane("models", "--json").stdout)["models"]
-    assert all(model.keys() == {"app", "name", "title", "provenance", "players", "notes"} for model in models)
+    keys = {"app", "name", "title", "provenance", "sources", "players", "ports", "quality", "host", "tcp", "notes"}
+    assert all(model.keys() == keys for model in models)
+    quake3 = next(model for model in models if model["name"] == "quake3")
+    assert quake3["sources"]["server.size"].startswith("estimate: ")
     apps = {model["name"]: model["app"] for model in models}
     assert (apps["quake3"], apps["ut-2-3"], apps["anarchy-online"]) == ("game", "cloud", "mmo")
     shipped = {path.stem for path in (ROOT / "models").rglob("*.toml")}
     assert set(apps) == shipped
-    assert "synthetic-default" in gamelane("models").stdout
+    assert "estimate" in gamelane("models").stdout
 
 
 def test_models_and_scenarios_fit_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ def schema() -> jsonschema.Draft202012Validator:
 def test_the_table_is_on_stdout_and_the_talk_on_stderr(household: Path) -> None:
     done = gamelane("run", household, "--repeat", "2")
     assert done.returncode == 0, done.stderr
-    assert "quake3: Quake III Arena, 4 players [synthetic-default]" in done.stdout
+    assert "quake3: Quake III Arena, 4 players [estimate]" in done.stdout
     assert "FIFO" in done.stdout
     assert "±" in done.stdout
     assert "-o DIR" in done.stderr

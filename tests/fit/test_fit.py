@@ -166,7 +166,7 @@ def test_the_shipped_model_is_this_fit(model: FittedModel) -> None:
 def test_nothing_that_names_anybody_is_in_the_model(model: FittedModel) -> None:
     text = to_toml(model, "openarena", "OpenArena")
     assert not re.search(r"\d+\.\d+\.\d+\.\d+|27960|player1|pcap|openarena-", text)
-    assert set(tomllib.loads(text)) == {"name", "title", "players", "provenance", "notes", "server", "client"}
+    assert set(tomllib.loads(text)) == {"name", "title", "players", "notes", "server", "client", "source"}
 
 
 def test_a_model_fits_what_it_generates(tmp_path: Path) -> None:

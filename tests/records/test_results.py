@@ -59,7 +59,7 @@ def test_a_summary_agrees_with_the_samples(alone: Results) -> None:
 
 def test_models_of_our_own_are_marked(alone: Results) -> None:
     game, upload = alone.flows
-    assert game.label.endswith("[synthetic-default]")
+    assert game.label.endswith("[estimate]")
     assert "[" not in upload.label
     assert alone.caveats
 

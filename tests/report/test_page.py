@@ -56,10 +56,10 @@ def test_plots_carry_their_data_and_cannot_end_their_script(text: str) -> None:
 
 
 def test_every_figure_of_a_model_of_ours_says_so(queues: Results, text: str) -> None:
-    assert "[synthetic-default]" in text
+    assert "[estimate]" in text
     for figure in figures(queues):
         if figure.name.endswith("quake3"):
-            assert "[synthetic-default]" in figure.caption
+            assert "[estimate]" in figure.caption
 
 
 def test_every_caption_says_which_way_is_better(queues: Results) -> None:

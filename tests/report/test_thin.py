@@ -60,7 +60,7 @@ def test_figures_are_drawn_and_say_which_way_is_better(shared: Results) -> None:
         assert "better" in drawn[name].caption
         assert specification(drawn[name])
         assert name in page(shared, list(drawn.values()))
-    assert "[synthetic-default]" in drawn["delivery-players"].caption
+    assert "[estimate]" in drawn["delivery-players"].caption
 
 
 def test_bars_are_means_of_the_records(shared: Results) -> None:

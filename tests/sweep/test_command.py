@@ -98,7 +98,7 @@ def test_machines_get_lines_and_people_a_map(small: Path, tmp_path: Path) -> Non
     again = gamelane("sweep", small, "-o", tmp_path / "out", "--no-report", "--quiet")
     assert again.stderr == ""
     assert "p99(quake3.rtt)" in again.stdout
-    assert "synthetic-default" in again.stdout
+    assert "estimate" in again.stdout
     assert "\x1b" not in again.stdout
 
 

@@ -112,7 +112,7 @@ def test_the_page_has_every_run_and_what_repeats_it(found: SweepRecords, text: s
     shown = html.unescape(text)
     assert "gamelane sweep" in shown
     assert found.document["text"].splitlines()[1] in shown
-    assert "[synthetic-default]" in shown
+    assert "[estimate]" in shown
 
 
 def test_a_report_reads_the_columns_it_needs(found: SweepRecords, tmp_path: Path) -> None:
