@@ -107,6 +107,7 @@ def test_presets_fit_80_columns_and_explain_themselves(monkeypatch: pytest.Monke
     with contextlib.redirect_stdout(out):
         presets.presets.main([], standalone_mode=False)
     assert "…" not in out.getvalue()
+    assert "[bold]" not in out.getvalue()
     assert max(map(len, out.getvalue().splitlines())) <= 80
     one = gamelane("presets", "valorant").stdout
     for part in ("Valorant", "server ports", "estimate:", "[[flow]]", 'model = "valorant"'):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from gamelane import _native
 from gamelane.errors import UsageError, did_you_mean
@@ -59,17 +59,25 @@ def _list(kind: str, of_kind: Iterable[_native.PresetDescription]) -> None:
     for column in columns:
         table.add_column(column, no_wrap=column != "what", justify="right" if column in ("down", "up") else "left")
     group = ""
-    for preset in of_kind:
+    for preset in _by_group(of_kind):
         if preset["group"] != group:
             group = preset["group"]
-            table.add_row(f"[bold]{group}[/bold]")
+            table.add_row(Text(group, style="bold"))
         asks = _asks(preset)
         rates = [_mbit(asks["down"]), _mbit(asks["up"])] if asks else []
         what = f"{preset['title']}: {preset['notes']}" if kind == "household" else preset["title"]
         label = [preset["label"] or ""] if kind != "household" else []
-        table.add_row(preset["name"], escape(what), *rates, *label)
+        table.add_row(preset["name"], what, *rates, *label)
     stdout().print(table)
     stdout().print()
+
+
+def _by_group(presets: Iterable[_native.PresetDescription]) -> list[_native.PresetDescription]:
+    """Return the presets group by group, in the order in which the groups first appear."""
+    groups: dict[str, list[_native.PresetDescription]] = {}
+    for preset in presets:
+        groups.setdefault(preset["group"], []).append(preset)
+    return [preset for group in groups.values() for preset in group]
 
 
 def _mbit(bps: float) -> str:
@@ -79,15 +87,15 @@ def _mbit(bps: float) -> str:
 def _explain(preset: _native.PresetDescription) -> None:
     out = stdout()
     label = f" [{preset['label']}]" if preset["label"] else ""
-    out.print(escape(f"{preset['title']}{label}"), style="bold", highlight=False)
+    out.print(f"{preset['title']}{label}", style="bold", highlight=False)
     if preset["notes"]:
-        out.print(escape(preset["notes"]), highlight=False)
+        out.print(preset["notes"], highlight=False)
     facts = _facts(preset)
     if facts:
         out.print()
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
         for name, value in facts:
-            table.add_row(name, escape(value))
+            table.add_row(name, value)
         out.print(table)
     text = _expanded(preset)
     out.print()

@@ -57,7 +57,7 @@ def run(
         stdout().out(chosen.scenario.show(), highlight=False, end="")
         return
     if write is not None:
-        keep(chosen.scenario.show(), write)
+        keep(chosen.scenario.show(), write, quiet=quiet)
     compared = variants(chosen, compare, named)
     folder = None if out is None else writable(out)
     several = len(named_engines) > 1
@@ -182,13 +182,14 @@ def _page(results: Results, folder: Path) -> Path:
     return write_report(results, folder)
 
 
-def keep(text: str, file: Path) -> None:
+def keep(text: str, file: Path, *, quiet: bool) -> None:
     """Write a scenario to a file that does not exist yet."""
     if file.exists():
         raise UsageError(f"--write {file}: this file exists\n  hint:    choose another name, or remove the file")
     with whole.file(file) as partial:
         partial.write_text(text, encoding="utf-8")
-    say(f"scenario: {file}")
+    if not quiet:
+        say(f"scenario: {file}")
 
 
 def execute(
