@@ -80,7 +80,9 @@ def test_a_udp_game_is_found_with_its_ticks() -> None:
     ticks = sorted(flow["udp"][way]["tick_ms"] for way in ("up", "down"))
     assert ticks == pytest.approx([33.0, 50.0], rel=0.005)
     assert all(flow["udp"][way]["numbered"]["missing"] == 0 for way in ("up", "down"))
-    assert "1 game over UDP: none of 2,399 updates to the player and none of" in document["verdict"]["headline"]
+    assert (flow["application"]["name"], flow["application"]["confidence"]) == ("quake3-family", "likely")
+    headline = document["verdict"]["headline"]
+    assert "1 game over UDP (quake3-family): none of 2,399 updates to the player and none of" in headline
 
 
 def test_the_folder_holds_page_document_and_tables(tmp_path: Path) -> None:

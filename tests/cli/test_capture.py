@@ -101,7 +101,7 @@ def _record(folder: Path) -> None:
     headline = document["verdict"]["headline"]
     ways = [flow["udp"]["up"], flow["udp"]["down"]]
     missing = sum(way["numbered"]["missing"] if way["numbered"] else way["missing_by_pace"] for way in ways)
-    in_time(flow["kind"] == "game" and headline.startswith("1 game over UDP: ") and missing == 0, headline)
+    in_time(flow["kind"] == "game" and headline.startswith("1 game over UDP (") and missing == 0, headline)
     recorded = document["recording"]
     assert recorded["packets"] == flow["up"]["packets"] + flow["down"]["packets"]
     assert recorded["put_together"] == 0
