@@ -66,7 +66,7 @@ fn collapse(scenario: &Scenario, flow: &Flow) -> Option<String> {
 fn too_few_carriers(scenario: &Scenario, flow: &Flow) -> Option<String> {
     let mmo = Mmo::shipped(flow.model.as_deref().filter(|_| flow.app.0 == App::Mmo)?).ok()?;
     let players = flow.connections.unwrap_or(mmo.connections);
-    let asked = mmo.payload_bps(Direction::Down) * f64::from(players);
+    let asked = mmo.streams.payload_bps(Direction::Down) * f64::from(players);
     let loss = match flow.loss.towards(Direction::Down).map(|loss| &loss.0)? {
         TextOrTable::Text(share) => share.probability(),
         TextOrTable::Table(_) => return None,
@@ -92,7 +92,7 @@ const FULL_SEGMENT_BITS: f64 = 1448.0 * 8.0;
 fn link_too_small(scenario: &Scenario, flow: &Flow) -> Option<String> {
     let mmo = Mmo::shipped(flow.model.as_deref().filter(|_| flow.app.0 == App::Mmo)?).ok()?;
     let players = flow.connections.unwrap_or(mmo.connections);
-    let offered = mmo.offered_bps(Direction::Down) * f64::from(players);
+    let offered = mmo.streams.offered_bps(Direction::Down) * f64::from(players);
     let link = scenario.link.down?;
     (offered > NEARLY_ALL * link.0.bps() as f64).then(|| {
         format!(

@@ -3,8 +3,8 @@
 
 use std::sync::LazyLock;
 
+use gamelane_core::Duration;
 use gamelane_core::dist::Mixture;
-use gamelane_core::{Direction, Duration};
 use gamelane_tcp::Stack;
 use gamelane_traffic::config::{MmoModel, WriteModel};
 use serde::Deserialize;
@@ -48,24 +48,6 @@ impl Mmo {
             let names = Self::all().iter().map(|mmo| mmo.about.name.as_str());
             Fault::new("no such game over TCP").one_of(name, names).or_hint(OWN_MODEL)
         })
-    }
-
-    /// IP bits per second that one player's connection offers in one direction, without retransmissions and ACKs.
-    pub(crate) fn offered_bps(&self, direction: Direction) -> f64 {
-        let (rate, size) = self.writes(direction);
-        rate * (size + TCP_HEADERS) * 8.0
-    }
-
-    /// Payload bits per second that one player's connection offers in one direction.
-    pub(crate) fn payload_bps(&self, direction: Direction) -> f64 {
-        let (rate, size) = self.writes(direction);
-        rate * size * 8.0
-    }
-
-    /// Mean writes per second and their mean size in bytes.
-    fn writes(&self, direction: Direction) -> (f64, f64) {
-        let writes = if direction == Direction::Up { &self.streams.client } else { &self.streams.server };
-        (writes.rate_per_s.mean().min(writes.most_per_s), writes.size.mean())
     }
 
     /// Reads a model file; the message names the key that is wrong.
@@ -152,8 +134,6 @@ fn writes(file: Writes, side: &str) -> Result<WriteModel, String> {
     })
 }
 
-/// Bytes of the IPv4 and TCP headers with timestamps.
-const TCP_HEADERS: f64 = 52.0;
 /// Largest write of a thin stream, in bytes.
 const LARGEST_WRITE: u32 = 65_536;
 
