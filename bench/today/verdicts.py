@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from gamelane import _native
+from gamelane.analysis.quality import GRADES
 from gamelane.catalogue import group
 from gamelane.sweep.metrics import UnknownMetric, find
 from gamelane.sweep.records import Cell, SweepRecords
@@ -26,7 +27,7 @@ class Grade(IntEnum):
     @property
     def word(self) -> str:
         """Return the word of tables and pictures."""
-        return self.name.lower()
+        return GRADES[self]
 
 
 LOSS = (0.01, 0.03, 0.1)

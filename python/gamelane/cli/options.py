@@ -24,46 +24,26 @@ scenario = click.argument("scenario", shell_complete=completing.scenarios, help=
 
 def household(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add a scenario, and the presets that change it or stand for it."""
-    words = (
-        click.argument(
-            "scenario",
-            required=False,
-            shell_complete=completing.scenarios,
-            help=f"{_SCENARIO} Or give --plan and --with.",
-        ),
-        click.option(
-            "--plan",
-            metavar="NAME",
+    for word, variable, metavar, what in reversed(_PRESETS):
+        command = click.option(
+            f"--{word}",
+            variable,
+            metavar=metavar,
             multiple=True,
-            shell_complete=completing.presets("plan"),
-            help="Access plan, such as cable-250-20: link and buffers (`gamelane presets plan`).",
-        ),
-        click.option(
-            "--with",
-            "with_",
-            metavar="NAME,…",
-            multiple=True,
-            shell_complete=completing.presets("with"),
-            help="Games and other applications, such as valorant,netflix-4k (`gamelane presets with`). Repeatable.",
-        ),
-        click.option(
-            "--policy",
-            metavar="NAME",
-            multiple=True,
-            shell_complete=completing.presets("policy"),
-            help="What the gateway does, such as cake (`gamelane presets policy`).",
-        ),
-        click.option(
-            "--router",
-            metavar="NAME",
-            multiple=True,
-            shell_complete=completing.presets("router"),
-            help="Box that shapes, with its highest rate (`gamelane presets router`).",
-        ),
-    )
-    for word in reversed(words):
-        command = word(command)
-    return command
+            shell_complete=completing.presets(word),
+            help=f"{what} (`gamelane presets {word}`).",
+        )(command)
+    text = f"{_SCENARIO} Or give --plan and --with."
+    return click.argument("scenario", required=False, shell_complete=completing.scenarios, help=text)(command)
+
+
+_PRESETS = (
+    ("plan", "plan", "NAME", "Access plan, such as cable-250-20: link and buffers"),
+    ("with", "with_", "NAME,…", "Games and other applications, such as valorant,netflix-4k. Repeatable"),
+    ("policy", "policy", "NAME", "What the gateway does, such as cake"),
+    ("router", "router", "NAME", "Box that shapes, with its highest rate"),
+)
+"""Word, variable, metavar and meaning of the options that name presets."""
 
 
 json = click.option("--json", is_flag=True, help="Print JSON instead of tables (docs/json-schema.md).")

@@ -85,7 +85,7 @@ impl Heard {
         self.ways.map(|way| way.signed[signature.index()].into())
     }
 
-    /// Number of RTP messages in each direction that go on from an earlier one.
+    /// Number of RTP packets in each direction that continue the sequence of an earlier one.
     pub(super) fn media(&self) -> [u32; 2] {
         self.ways.map(|way| way.media.goes_on.into())
     }

@@ -19,8 +19,7 @@ pub struct Known {
 /// An application.
 #[derive(Clone, Debug)]
 pub struct KnownApplication {
-    /// The word for it. Words before the last `-` may be shared by variants of one application, for example `netflix` and
-    /// `netflix-4k`.
+    /// Its word. Variants of one application have a common beginning, for example `netflix` and `netflix-4k`.
     pub name: String,
     /// What it is.
     pub group: Group,

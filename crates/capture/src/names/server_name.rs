@@ -119,7 +119,7 @@ const KEPT: usize = 30;
 const LONGEST: usize = 253;
 const SERVER_NAME: usize = 0;
 const HOST: &[u8] = b"host:";
-/// Lines in which the Host header is looked for.
+/// Number of lines that are searched for the Host header.
 const HEADERS: usize = 32;
 
 #[cfg(test)]

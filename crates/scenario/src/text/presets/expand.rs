@@ -13,11 +13,11 @@ use crate::text::source::{Label, Sources};
 /// What an expansion leaves behind besides keys.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Expansion {
-    /// Comments of the printed file: the table that each stands above, and its lines.
+    /// Comments of the printed file: the table below each comment, and the lines of the comment.
     pub(crate) comments: Vec<(Path, Vec<String>)>,
     /// What to know about a result.
     pub(crate) caveats: Vec<String>,
-    /// Position in `with` of each flow that comes from there, with the position of the flow.
+    /// For each flow of `with`: the position of its entry in `with`, and its own position in `flow`.
     pub(crate) flows: Vec<(usize, usize)>,
 }
 
@@ -35,8 +35,7 @@ pub(crate) fn expand(values: &mut Table, file: &str) -> Result<Expansion, (Path,
     if plan.is_none() && policy.is_none() && router.is_none() && with.is_none() {
         return Ok(expansion);
     }
-    let remembered = ["title", "remember"].map(|key| values.remove(key));
-    drop(remembered); // a household's own words about itself; `index` reads them from the file
+    values.retain(|key, _| !ABOUT.contains(&key)); // `index` reads them from the file
     let name = std::path::Path::new(file).file_stem().and_then(|name| name.to_str()).unwrap_or("home");
     values.entry("name").or_insert_with(|| Value::String(name.into()));
     if let Some((name, plan)) = &plan {
@@ -69,12 +68,15 @@ pub(crate) fn expand(values: &mut Table, file: &str) -> Result<Expansion, (Path,
 }
 
 impl Expansion {
-    /// Notes what stands above a table, and where its numbers come from.
+    /// Adds the comment above a table: the preset, and the source of each number.
     pub(super) fn comment(&mut self, at: Path, title: &str, word: &str, sources: &Sources) {
         let sources = sources.iter().map(|(key, source)| format!("{key}: {source}"));
         self.comments.push((at, iter::once(format!("{title} ({word})")).chain(sources).collect()));
     }
 }
+
+/// What a household says about itself.
+const ABOUT: [&str; 2] = ["title", "remember"];
 
 /// Takes a word out of `values` and finds its preset.
 fn named<T: File>(values: &mut Table) -> Result<Option<(String, &'static T)>, (Path, Fault)> {

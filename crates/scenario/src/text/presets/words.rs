@@ -41,11 +41,11 @@ fn put_one(word: &str, name: &str, values: &mut Table) -> Result<Vec<Path>, Faul
     let gateway = top.key("gateway");
     let buffers = BUFFERS.map(|queue| gateway.key(queue));
     let named = Value::String(name.into());
-    match word {
+    let decided = match word {
         Household::WORD => {
             *values = Household::find(name)?.0.clone();
             values.insert("name".into(), named);
-            return Ok(vec![top]);
+            vec![top]
         }
         Plan::WORD => {
             values.remove("link");
@@ -53,25 +53,28 @@ fn put_one(word: &str, name: &str, values: &mut Table) -> Result<Vec<Path>, Faul
                 gateway.retain(|key, _| !is_buffer(key));
             }
             values.insert(word.into(), named);
-            return Ok([top.key(word), top.key("link")].into_iter().chain(buffers).collect());
+            [top.key(word), top.key("link")].into_iter().chain(buffers).collect()
         }
         Policy::WORD => {
             if let Some(Value::Table(gateway)) = values.get_mut("gateway") {
                 gateway.retain(|key, _| is_buffer(key));
             }
             values.insert(word.into(), named);
-            return Ok(vec![top.key(word), gateway]);
+            vec![top.key(word), gateway]
         }
         App::WORD => {
             let entry = values.entry(word).or_insert_with(|| Value::Array(Vec::new()));
             let Value::Array(list) = entry else { return Ok(Vec::new()) };
             let first = list.len();
             list.extend(name.split(',').map(|one| Value::String(one.trim().into())));
-            return Ok((first..list.len()).map(|index| top.key(word).index(index)).collect());
+            (first..list.len()).map(|index| top.key(word).index(index)).collect()
         }
-        _ => values.insert(word.into(), named),
+        _ => {
+            values.insert(word.into(), named);
+            vec![top.key(word), gateway.key("shape")]
+        }
     };
-    Ok(vec![top.key(word), gateway.key("shape")])
+    Ok(decided)
 }
 
 /// Queues of `[gateway]` that belong to the link.
