@@ -37,7 +37,10 @@ def set_windows(home: Household) -> None:
 
 
 def _share(home: Household, flow: Flow) -> float:
-    """Return window over buffer of a server that has received some packets."""
+    """Return window over buffer of a server that has received some packets.
+
+    Neither end sends anything after it, so nothing of it is in the captures of the run.
+    """
     address = server_address(flow)
     with inside(home.servers[flow.name]):
         listener = socket.create_server((address, PORT))
@@ -49,9 +52,8 @@ def _share(home: Household, flow: Flow) -> float:
             accepted, _ = listener.accept()
             with accepted:
                 accepted.settimeout(PATIENCE_S)
-                left = ENOUGH
-                while left > 0 and (piece := accepted.recv(1 << 16)):
-                    left -= len(piece)
+                while accepted.recv(1 << 16):
+                    pass
                 window = accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP)
                 buffer = accepted.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
         except TimeoutError:
@@ -63,3 +65,6 @@ def _share(home: Household, flow: Flow) -> float:
 def _send(host: Host, address: str) -> None:
     with inside(host), socket.create_connection((address, PORT), timeout=PATIENCE_S) as link:
         link.sendall(bytes(ENOUGH))
+        link.shutdown(socket.SHUT_WR)
+        while link.recv(1):
+            pass
