@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,25 @@ def test_a_household_gets_figures_of_its_own_flows(dsl: Path) -> None:
     assert max(map(len, tables)) <= 80
 
 
+@pytest.mark.parametrize(
+    ("who", "flow"), [("valorant,netflix-4k,windows-update", "valorant"), ("flat", "valorant"), ("rural-lte", "fortnite")]
+)
+def test_presets_live_on_the_measured_line(dsl: Path, tmp_path: Path, who: str, flow: str) -> None:
+    """A household's own plan, of another kind or with a trace, leaves nothing behind."""
+    shutil.copy(dsl / "measure.json", tmp_path)
+    words = ("--trials", "2", "--repeat", "1", "-j", "2", "-q")
+    done = gamelane("advise", tmp_path, "--with", who, *words)
+    assert done.returncode == 0, done.stderr
+    assert flow in done.stdout
+    line, plain = (tomllib.loads((place / "advice" / "line.toml").read_text()) for place in (tmp_path, dsl))
+    assert line["link"] == plain["link"]
+
+
+def test_an_unknown_preset_has_a_near_one(dsl: Path) -> None:
+    done = gamelane("advise", dsl, "--with", "valorant,netflix-4", "-q")
+    assert (done.returncode, "netflix-4k" in done.stderr) == (2, True), done.stderr
+
+
 @pytest.mark.parametrize("queue", settings.QUEUES)
 def test_each_queue_has_a_policy(tmp_path: Path, queue: str) -> None:
     """Queue `priority` needs a flow that waits, and the measured game and call are none."""
@@ -102,7 +122,7 @@ def test_a_household_without_transfers_is_advised(dsl: Path, tmp_path: Path, hou
 
 def test_a_household_without_a_game_is_refused_with_a_remedy_that_exists(dsl: Path) -> None:
     done = gamelane("advise", dsl, "--with", "burriss2006", "-q")
-    assert (done.returncode, "--with burriss2006: this scenario has no game and no call" in done.stderr) == (2, True)
+    assert (done.returncode, "--with burriss2006: no game and no call" in done.stderr) == (2, True)
     assert "gamelane tune burriss2006" in done.stderr
 
 

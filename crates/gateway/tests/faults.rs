@@ -365,6 +365,11 @@ fn what_cannot_be_is_refused_before_anything_is_touched() {
     let (code, said, _) = net.program(&["run", "--lan", "lan", "--wan", "wan", policy, "--dry-run"]);
     assert_eq!(code, 0);
     assert!(said.contains("lan: switch gso off") && said.contains("up: fq_codel, not shaped"), "{said}");
+    let on_a_plan = ["--plan", "vdsl-50-10", "--set", "policy=cake", "--dry-run"];
+    let (code, planned, error) =
+        net.program(&[&["run", "--lan", "lan", "--wan", "wan", policy], &on_a_plan[..]].concat());
+    assert_eq!(code, 0, "{error}");
+    assert!(planned.contains("up: cake, shaped to 9"), "{planned}");
     assert_eq!(net.state(), found);
 
     net.run(Place::Gateway, &["ip", "link", "add", "br0", "type", "bridge"]);

@@ -13,10 +13,10 @@ from gamelane.cli.doing import carry_out
 @click.option(
     "--with",
     "household_of",
-    metavar="SCENARIO",
+    metavar="WHO",
     show_default="the game, the call and the transfers of the measurement",
-    shell_complete=completing.scenarios,
-    help="Who uses the line: the flows of this scenario.",
+    shell_complete=completing.scenarios_or_apps,
+    help="Who uses the line: a scenario, a household, or games and applications such as valorant,netflix-4k.",
 )
 @recommending.target
 @recommending.cost

@@ -51,6 +51,11 @@ def presets(word: str) -> Completer:
     return complete
 
 
+def scenarios_or_apps(context: click.Context, parameter: click.Parameter, incomplete: str) -> Items:
+    """Offer scenarios and households, and applications joined by commas."""
+    return [*presets("with")(context, parameter, incomplete), *scenarios(context, parameter, incomplete)]
+
+
 def of_program(program: programs.Program, words: Sequence[str], incomplete: str) -> Items:
     """Offer what a program of ours tells Fish (by its library clap_complete); nothing if the program is not built."""
     try:

@@ -12,6 +12,7 @@ from gamelane.advise import household, measured
 from gamelane.advise.advice import Wanted
 from gamelane.advise.advice import advise as find
 from gamelane.advise.promised import FILE, FOLDER
+from gamelane.analysis.bottleneck import Link
 from gamelane.apply import own
 from gamelane.catalogue import APPS, INTERACTIVE
 from gamelane.errors import ExitCode, RecordsError, UsageError
@@ -43,8 +44,8 @@ def advise(
             f"{folder / measured.FILE}: the link is not known, because phases or the server's records are missing\n"
             f"  hint:    measure again: gamelane measure {line.host} -o {folder}"
         )
-    with_ = None if household_of is None else _household(household_of)
     place = writable(folder / FOLDER)
+    with_ = None if household_of is None else _household(household_of, line.link, place.resolve())
     place.mkdir(exist_ok=True)
     traces = household.traces(line.link)
     for name, text in traces.items():
@@ -69,13 +70,21 @@ def advise(
         raise click.exceptions.Exit(ExitCode.INTERRUPTED)
 
 
-def _household(name: str) -> _native.Scenario:
-    """Return the scenario of who uses the line. It must have somebody to help."""
-    found = experiment.load(name).scenario
+def _household(name: str, link: Link, place: Path) -> _native.Scenario:
+    """Return the scenario of who uses the line, on that line. It must have somebody to help.
+
+    `place` is the folder of the traces of the line. A household's plan gives way to the line.
+    """
+    measured_line = household.of(link, place)
+    if "," in name or any(each["name"] == name for each in _native.presets() if each["word"] == "with"):
+        found = _native.Scenario.parse("", experiment.HOME, [("with", name), *measured_line])
+    else:
+        loaded = experiment.load(name)
+        found = _native.Scenario.parse(loaded.scenario.show(), loaded.path, measured_line)
     if not any(flow["app"] in INTERACTIVE for flow in found.flows()):
         helped = [app for app in INTERACTIVE if app in APPS]
         raise UsageError(
-            f"--with {name}: this scenario has no game and no call, so there is nobody to advise for\n"
+            f"--with {name}: no game and no call, so there is nobody to advise for\n"
             f"  allowed: a scenario with a flow whose `app` is {', '.join(helped[:-1])} or {helped[-1]}\n"
             f"  hint:    gamelane tune {name} searches with goals of your own: --goal"
         )
