@@ -84,7 +84,8 @@ def test_a_household_gets_figures_of_its_own_flows(dsl: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("who", "flow"), [("valorant,netflix-4k,windows-update", "valorant"), ("flat", "valorant"), ("rural-lte", "fortnite")]
+    ("who", "flow"),
+    [("valorant,netflix-4k,windows-update", "valorant"), ("flat", "valorant"), ("rural-lte", "fortnite")],
 )
 def test_presets_live_on_the_measured_line(dsl: Path, tmp_path: Path, who: str, flow: str) -> None:
     """A household's own plan, of another kind or with a trace, leaves nothing behind."""

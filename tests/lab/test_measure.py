@@ -94,10 +94,15 @@ def test_a_measurement_has_phases_records_and_a_report(tmp_path: Path) -> None:
 def test_a_rate_at_the_servers_limit_is_said_to_be_that(tmp_path: Path) -> None:
     """Regression: a server's `--rate` was shown as the rate of the line."""
     with _serving(tmp_path, "--rate", "20") as (at, _):
-        done = _measure(at, "--duration", "8s", "-o", tmp_path / "out")
-    said = "The server limits each direction to 20 Mbit/s"
-    assert (done.returncode, said in done.stdout) == (0, True), done.stdout + done.stderr
-    assert said in (tmp_path / "out" / "report.html").read_text()
+        done = _measure(at, "--duration", "8s", "--plan", "cable-250-20", "-o", tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text()
+    for said in (
+        "The server limits each direction to 20 Mbit/s",
+        "You pay for Cable (DOCSIS 3.0), 250/20 Mbit/s. TCP got",
+    ):
+        assert (done.returncode, said in done.stdout, said in page) == (0, True, True), done.stdout + done.stderr
+    sold = json.loads((tmp_path / "out" / "measure.json").read_text())["sold"]
+    assert (sold["up_mbit"], sold["down_mbit"]) == (20, 250)
 
 
 def test_the_help_of_serve_shows_the_command_that_was_typed() -> None:
@@ -118,6 +123,7 @@ def test_refusals_name_the_remedy(tmp_path: Path) -> None:
             (["--key", key, "--congestion", "nonesuch"], 2, "--congestion nonesuch"),
             (["--key", tmp_path / "none"], 2, "no such file"),
             (["--duration", "1s"], 2, "8s to 600s"),
+            (["--plan", "cable-250"], 2, "did you mean `cable-250-20`"),
         ):
             done = _measure(at, *words)
             assert (done.returncode, said in done.stderr) == (code, True), done.stderr

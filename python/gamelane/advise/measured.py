@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,10 +10,11 @@ from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from gamelane import _native, quantity
 from gamelane.analysis import line
 from gamelane.analysis.bottleneck import Link
 from gamelane.analysis.line import Phase
-from gamelane.errors import RecordsError
+from gamelane.errors import RecordsError, UsageError, did_you_mean
 
 FILE = "measure.json"
 CONTROL = Path("/proc/sys/net/ipv4/tcp_congestion_control")
@@ -29,6 +31,31 @@ class Plan:
     congestion: str
     """TCP congestion control of the loads; empty for each host's own."""
     seed: int
+
+
+@dataclass(frozen=True)
+class Sold:
+    """The access plan that somebody pays for. Its rates are None where they vary."""
+
+    plan: str
+    title: str
+    up_mbit: float | None
+    down_mbit: float | None
+
+    @classmethod
+    def named(cls, name: str) -> Sold:
+        """Find the preset. Raises UsageError with near names."""
+        known = {each["name"]: each["title"] for each in _native.presets() if each["word"] == "plan"}
+        if name not in known:
+            raise UsageError(
+                f"--plan {name}: no such plan{did_you_mean(name, known)}\n  hint:    `gamelane presets plan` lists all"
+            )
+        scenario = _native.Scenario.parse("", name, [("plan", name), ("with", "valorant")])
+        link = tomllib.loads(scenario.show())["link"]
+        up, down = (
+            bps / 1e6 if (bps := quantity.parse(link.get(way, ""), "bit/s")) else None for way in ("up", "down")
+        )
+        return cls(name, known[name], up, down)
 
 
 @dataclass(frozen=True)
@@ -49,6 +76,7 @@ class Measured:
     clocks: Mapping[str, float | None] | None = None
     limit_mbit: float | None = None
     """The server's limit of the rate in each direction; None if it has none."""
+    sold: Sold | None = None
     host_congestion: str | None = None
     """TCP congestion control that the loads had at home unless the plan names another one; None if it is not known."""
 

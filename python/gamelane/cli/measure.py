@@ -43,6 +43,13 @@ def serve(context: click.Context) -> None:
 )
 @click.option("--seed", type=options.SEED, metavar="N", show_default="1", help="Seed of the games and calls.")
 @click.option(
+    "--plan",
+    "sold",
+    metavar="NAME",
+    shell_complete=completing.presets("plan"),
+    help="Access plan that you pay for, such as cable-250-20: its rates stand beside the measured ones.",
+)
+@click.option(
     "--compare",
     type=options.PATH,
     metavar="DIR",

@@ -19,7 +19,7 @@ import numpy as np
 from gamelane import _native, experiment, live, programs, quantity, whole
 from gamelane.advise import household, measured
 from gamelane.advise import promised as promise
-from gamelane.advise.measured import Measured, Plan
+from gamelane.advise.measured import Measured, Plan, Sold
 from gamelane.advise.promised import Promised
 from gamelane.analysis import bottleneck, line
 from gamelane.catalogue import REAL_TIME
@@ -44,6 +44,7 @@ def measure(
     streams: int | None,
     congestion: str | None,
     seed: int | None,
+    sold: str | None,
     compare: Path | None,
     imported: Sequence[Path],
     by: str | None,
@@ -52,9 +53,10 @@ def measure(
     quiet: bool,
 ) -> None:
     """Measure, report, and write records if a folder is given. A comparison loads the line as the earlier one did."""
+    bought = None if sold is None else Sold.named(sold)
     earlier = None if compare is None else measured.read(compare)
     promised = None if compare is None else promise.read(compare)
-    before = Before(earlier, promised) if earlier else None
+    beside = Beside(earlier, promised, bought)
     folder = None if out is None else writable(out)
     options = {
         "--key": key,
@@ -62,6 +64,7 @@ def measure(
         "--streams": streams,
         "--congestion": congestion,
         "--seed": seed,
+        "--plan": sold,
         "--compare": compare,
         "--by": by,
         **{f"--import {place}": file for place, file in enumerate(imported)},
@@ -72,7 +75,7 @@ def measure(
         live_only = {"HOST": host, "--by": by, "--key": key, "--duration": duration, "--streams": streams}
         _refuse("--import", "a measurement, not for files", live_only | {"--congestion": congestion, "--seed": seed})
         with TemporaryDirectory(prefix="gamelane-measure-") as raw:
-            _import(imported, Path(raw), {}, typed, folder, before, json=json, quiet=quiet)
+            _import(imported, Path(raw), {}, typed, folder, beside, json=json, quiet=quiet)
         return
     if host is None:
         raise UsageError("measure: no HOST\n  allowed: a host that runs `gamelane serve`, or --import FILE")
@@ -91,7 +94,7 @@ def measure(
     )
     if by:
         _refuse("--by", "`gamelane serve`", {"--key": key, "--seed": seed})
-        _drive(host, by, plan, typed, folder, before, json=json, quiet=quiet)
+        _drive(host, by, plan, typed, folder, beside, json=json, quiet=quiet)
         return
     words = [host, "--seconds", str(plan.seconds), "--streams", str(plan.streams), "--seed", str(plan.seed)]
     words += ["--key", str(key)] if key else []
@@ -99,7 +102,7 @@ def measure(
     with TemporaryDirectory(prefix="gamelane-measure-") as raw, stopping() as stop:
         with Shown(plan.seconds, quiet=quiet) as shown:
             ended = _run([*words, "--output", raw], stop, shown)
-        _report(Path(raw), ended, host, typed, folder, before, json=json, quiet=quiet)
+        _report(Path(raw), ended, host, typed, folder, beside, json=json, quiet=quiet)
     _leave(ended, "the server's losses and one-way delays")
 
 
@@ -137,7 +140,7 @@ def _import(
     more: dict[str, Any],
     typed: tuple[str, ...],
     folder: Path | None,
-    before: Before | None,
+    beside: Beside,
     *,
     json: bool,
     quiet: bool,
@@ -146,7 +149,7 @@ def _import(
     ended, host, notes = joined.write(files, raw)
     for note in notes:
         say(f"note: {note}")
-    _report(raw, ended | more, host, typed, folder, before, json=json, quiet=quiet)
+    _report(raw, ended | more, host, typed, folder, beside, json=json, quiet=quiet)
     return ended | more
 
 
@@ -156,7 +159,7 @@ def _drive(
     plan: Plan,
     typed: tuple[str, ...],
     folder: Path | None,
-    before: Before | None,
+    beside: Beside,
     *,
     json: bool,
     quiet: bool,
@@ -175,7 +178,7 @@ def _drive(
         if not others.files:
             raise click.exceptions.Exit(ExitCode.INTERRUPTED if stop.asked else ExitCode.PEER)
         more = {"stopped": stop.asked, "failed": others.failed, "plan": asdict(plan)}
-        ended = _import(others.files, Path(raw), more, typed, folder, before, json=json, quiet=quiet)
+        ended = _import(others.files, Path(raw), more, typed, folder, beside, json=json, quiet=quiet)
     _leave(ended)
 
 
@@ -201,11 +204,12 @@ def _run(words: Sequence[str], stop: Stop, shown: Shown) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Before:
+class Beside:
     """What a measurement is compared with."""
 
-    measured: Measured
+    earlier: Measured | None
     promised: Promised | None
+    sold: Sold | None
 
 
 def _report(
@@ -214,7 +218,7 @@ def _report(
     host: str,
     typed: tuple[str, ...],
     folder: Path | None,
-    before: Before | None,
+    beside: Beside,
     *,
     json: bool,
     quiet: bool,
@@ -240,11 +244,12 @@ def _report(
         imported=ended.get("imported"),
         clocks=ended["clocks"],
         limit_mbit=ended.get("limit_mbit"),
+        sold=beside.sold,
         host_congestion=measured.own_control() if plan else None,
     )
     of = replace(of, grade=line.bufferbloat_letter(of.whole))
     told = document(of, ended, [line.grade(phase) for phase in found], link)
-    compared = None if before is None else proof.Proof(before.measured, before.promised, of.whole)
+    compared = None if beside.earlier is None else proof.Proof(beside.earlier, beside.promised, of.whole)
     if compared is not None:
         told["compared"] = proof.document(compared)
     if folder is not None:

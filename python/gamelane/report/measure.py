@@ -43,7 +43,7 @@ def show(of: Measured, console: Console) -> None:
         table.add_row(phase.name, *_cells(phase))
     console.print(table)
     console.print()
-    for text in filter(None, (verdict(of), *graded(of), *limited(of))):
+    for text in filter(None, (verdict(of), *graded(of), *limits(of))):
         console.print(text)
     if clock(of):
         console.print(clock(of), style="dim")
@@ -108,8 +108,24 @@ def graded(of: Measured) -> list[str]:
     return said
 
 
-def limited(of: Measured) -> list[str]:
-    """Say in which phases the server's limit was reached."""
+def limits(of: Measured) -> list[str]:
+    """Compare what TCP got with the access plan, and say in which phases the server's limit was reached."""
+    return [*_sold(of), *_limited(of)]
+
+
+def _sold(of: Measured) -> list[str]:
+    if of.sold is None:
+        return []
+    got = []
+    for way, bought in (("down", of.sold.down_mbit), ("up", of.sold.up_mbit)):
+        phase = of.phase(way)
+        mbps = getattr(phase, way).mbps if phase else None
+        if mbps is not None:
+            got.append(f"{mbps:.1f} Mbit/s {way}" + (f" ({mbps / bought:.0%})" if bought else ""))
+    return [f"You pay for {of.sold.title}. TCP got {' and '.join(got)}."] if got else []
+
+
+def _limited(of: Measured) -> list[str]:
     limit = of.limit_mbit
     if limit is None:
         return []
@@ -146,6 +162,7 @@ def document(
         "limit_mbit": of.limit_mbit,
         "plan": ended.get("plan"),
         "host_congestion": of.host_congestion,
+        "sold": None if of.sold is None else asdict(of.sold),
         "imported": of.imported,
         "phases": phases,
         "bufferbloat_ms": of.bufferbloat_ms,
