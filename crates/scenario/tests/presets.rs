@@ -102,6 +102,37 @@ fn keys_go_over_words() {
     assert_eq!(model.hop(Direction::Up).link.rate.bps(), 3_000_000);
 }
 
+/// A shaper leaves the provider's buffers where they are: behind it. Rates of the shaper are shares of the link's, also of
+/// a link that a key changed.
+#[test]
+fn shaper_and_buffers_follow_the_keys() {
+    let shown = |keys: &[(&str, &str)]| {
+        let given: Vec<_> =
+            [("plan", "vdsl-50-10"), ("with", "quake3")].iter().chain(keys).copied().collect();
+        let (scenario, _) = read("", &given).unwrap_or_else(|why| panic!("{given:?}: {why}"));
+        scenario.show().parse::<toml::Table>().unwrap()["gateway"].to_string()
+    };
+    let cake = [("gateway.*.queue", "cake"), ("gateway.shape", "{ up = \"9mbit\", down = \"45mbit\" }")];
+    let all = [
+        shown(&[]),
+        shown(&cake),
+        shown(&[cake[0]]),
+        shown(&[("gateway.up.limit", "64KiB")]),
+        shown(&[("policy", "cake"), ("link.up", "5mbit")]),
+        shown(&[("policy", "cake"), ("gateway.shape.up", "3mbit")]),
+        shown(&[("policy", "cake"), ("gateway.shape", "false")]),
+    ];
+    insta::assert_snapshot!(all.join("\n"), @r#"
+    { down = { limit = "610KiB", queue = "fifo" }, up = { limit = "245KiB", queue = "fifo" } }
+    { down = { queue = "cake" }, isp = { limit = "610KiB", queue = "fifo" }, modem = { limit = "245KiB", queue = "fifo" }, shape = { down = "45mbit", up = "9mbit" }, up = { queue = "cake" } }
+    { down = { queue = "cake" }, up = { queue = "cake" } }
+    { down = { limit = "610KiB", queue = "fifo" }, up = { limit = "64KiB", queue = "fifo" } }
+    { down = { isolation = "dual-dsthost", queue = "cake", tins = "besteffort" }, isp = { limit = "610KiB", queue = "fifo" }, modem = { limit = "245KiB", queue = "fifo" }, shape = { down = "45mbit", up = "4500kbit" }, up = { isolation = "dual-srchost", queue = "cake", tins = "besteffort" } }
+    { down = { isolation = "dual-dsthost", queue = "cake", tins = "besteffort" }, isp = { limit = "610KiB", queue = "fifo" }, modem = { limit = "245KiB", queue = "fifo" }, shape = { down = "45mbit", up = "3mbit" }, up = { isolation = "dual-srchost", queue = "cake", tins = "besteffort" } }
+    { down = { isolation = "dual-dsthost", queue = "cake", tins = "besteffort" }, shape = false, up = { isolation = "dual-srchost", queue = "cake", tins = "besteffort" } }
+    "#);
+}
+
 #[test]
 fn a_household_file_of_ones_own() {
     let text = r#"

@@ -113,7 +113,7 @@ impl Scenario {
     }
 }
 
-/// Reads TOML with overrides put over it: first the words that name presets, then keys. `hint` is for text that is not
+/// Reads TOML with overrides put over it: first the words that name presets, then keys, then what depends on both. `hint` is for text that is not
 /// TOML.
 pub(crate) fn read<T: DeserializeOwned>(
     text: &str,
@@ -127,14 +127,15 @@ pub(crate) fn read<T: DeserializeOwned>(
         overrides.iter().cloned().partition(|(key, _)| presets::is_word(key));
     origin.overrides = Override::of_presets(&words, &mut origin.values)?;
     let mut values = origin.values.clone();
-    let expansion =
+    let mut expansion =
         presets::expand(&mut values, file).map_err(|(path, fault)| origin.refuse(&path, fault))?;
     origin.values = values;
     Override::reach_flows(&mut origin.overrides, &expansion.flows);
-    origin.expansion = expansion;
     for (key, value) in &keys {
         origin.overrides.push(Override::apply(key, value, &mut origin.values)?);
     }
+    expansion.shape(&mut origin.values);
+    origin.expansion = expansion;
     let read = serde_path_to_error::deserialize(Value::Table(origin.values.clone()))
         .map_err(|error| refused_by_serde(&error, &origin))?;
     Ok((read, origin))

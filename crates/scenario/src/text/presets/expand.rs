@@ -5,13 +5,14 @@ use std::iter;
 use toml::{Table, Value};
 
 use super::files::{App, File, Plan, Policy, Router};
-use super::{flows, shaping};
+use super::flows;
+use super::shaping::Shaping;
 use crate::text::error::Fault;
 use crate::text::origin::Path;
 use crate::text::source::{Label, Sources};
 
 /// What an expansion leaves behind besides keys.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Expansion {
     /// Comments of the printed file: the table below each comment, and the lines of the comment.
     pub(crate) comments: Vec<(Path, Vec<String>)>,
@@ -19,10 +20,11 @@ pub(crate) struct Expansion {
     pub(crate) caveats: Vec<String>,
     /// For each flow of `with`: the position of its entry in `with`, and its own position in `flow`.
     pub(crate) flows: Vec<(usize, usize)>,
+    shaping: Shaping,
 }
 
 /// Replaces the words of a household by ordinary keys. A scenario without such words stays as it is. A household without
-/// a name gets that of its file.
+/// a name gets that of its file. [`Expansion::shape`] has to follow.
 ///
 /// # Errors
 /// The place of a word that names no preset, or is not text.
@@ -51,15 +53,12 @@ pub(crate) fn expand(values: &mut Table, file: &str) -> Result<Expansion, (Path,
         let word = format!("policy {name}");
         expansion.comment(Path::default().key("gateway"), &policy.title, &word, &policy.source);
     }
-    let shaped = shaping::Shaping {
+    expansion.shaping = Shaping {
         share: policy.and_then(|(_, policy)| policy.shape),
         typical: plan.as_ref().and_then(|(_, plan)| plan.typical),
         router: router.map(|(_, router)| router),
+        buffers: plan.as_ref().map(|(_, plan)| &plan.gateway),
     };
-    expansion.caveats.extend(shaped.put(values));
-    if let Some((_, plan)) = plan.as_ref() {
-        shaping::put_buffers(&plan.gateway, values);
-    }
     if let Some(with) = with {
         let plan = plan.as_ref().map(|(name, _)| name.as_str());
         flows::put(with, plan, values, &mut expansion)?;
@@ -68,6 +67,11 @@ pub(crate) fn expand(values: &mut Table, file: &str) -> Result<Expansion, (Path,
 }
 
 impl Expansion {
+    /// Puts shaper and buffers into `values`. Both depend on keys that a person may have put over those of the presets.
+    pub(crate) fn shape(&mut self, values: &mut Table) {
+        self.caveats.extend(self.shaping.put(values));
+    }
+
     /// Adds the comment above a table: the preset, and the source of each number.
     pub(super) fn comment(&mut self, at: Path, title: &str, word: &str, sources: &Sources) {
         let sources = sources.iter().map(|(key, source)| format!("{key}: {source}"));
@@ -97,9 +101,14 @@ fn named<T: File>(values: &mut Table) -> Result<Option<(String, &'static T)>, (P
 fn beneath(values: &mut Table, key: &str, preset: &Table) {
     let table = values.entry(key).or_insert_with(|| Value::Table(Table::new()));
     if let Value::Table(table) = table {
-        for (key, value) in preset {
-            table.entry(key).or_insert_with(|| value.clone());
-        }
+        fill(table, preset);
+    }
+}
+
+/// Adds the keys of `preset` that `table` lacks.
+pub(super) fn fill(table: &mut Table, preset: &Table) {
+    for (key, value) in preset {
+        table.entry(key).or_insert_with(|| value.clone());
     }
 }
 

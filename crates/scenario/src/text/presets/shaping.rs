@@ -3,11 +3,13 @@
 use gamelane_core::{Bitrate, Direction};
 use toml::{Table, Value};
 
+use super::expand::fill;
 use super::files::{Buffers, Rates, Router};
 use crate::text::share::RateShare;
 use crate::text::units::Rate;
 
-/// What decides the rates of the shaper.
+/// What decides the rates of the shaper and the place of the buffers.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Shaping {
     /// Share of the link's rates; `None` for no shaper.
     pub(super) share: Option<RateShare>,
@@ -15,11 +17,21 @@ pub(super) struct Shaping {
     pub(super) typical: Option<Rates>,
     /// The box that shapes.
     pub(super) router: Option<&'static Router>,
+    /// Those in the provider's boxes.
+    pub(super) buffers: Option<&'static Buffers>,
 }
 
 impl Shaping {
-    /// Puts `gateway.shape` into a scenario that has none. Returns a caveat if the router cannot shape to it.
+    /// Puts `gateway.shape`, then the buffers. Returns a caveat if the router cannot shape to what the policy asks for.
     pub(super) fn put(&self, values: &mut Table) -> Option<String> {
+        let caveat = self.put_rates(values);
+        if let Some(buffers) = self.buffers {
+            put_buffers(buffers, values);
+        }
+        caveat
+    }
+
+    fn put_rates(&self, values: &mut Table) -> Option<String> {
         let rates =
             self.typical.map_or_else(|| rates_of(values), |rates| Some([rates.up.0, rates.down.0]))?;
         let share = self.share?;
@@ -32,7 +44,10 @@ impl Shaping {
         let shape = Direction::BOTH.map(|direction| (direction.name().to_owned(), text(direction)));
         let gateway = values.entry("gateway").or_insert_with(|| Value::Table(Table::new()));
         let Value::Table(gateway) = gateway else { return None };
-        gateway.entry("shape").or_insert_with(|| Value::Table(shape.into_iter().collect()));
+        let own = gateway.entry("shape").or_insert_with(|| Value::Table(Table::new()));
+        if let Value::Table(own) = own {
+            fill(own, &shape.into_iter().collect());
+        }
         let router = self.router.filter(|_| given != wanted)?;
         let sum = |rates: [Bitrate; 2]| Rate(Bitrate::from_bps(rates[0].bps() + rates[1].bps()));
         Some(format!(
@@ -71,8 +86,8 @@ fn within(wanted: [Bitrate; 2], most: Bitrate) -> [Bitrate; 2] {
 }
 
 /// Puts the buffers of a plan where the scenario reads them. Without a shaper, and without a modem of the link's kind,
-/// they are the queues at the link: `gateway.up` and `gateway.down`.
-pub(super) fn put_buffers(buffers: &Buffers, values: &mut Table) {
+/// they are the queues at the link: `gateway.up` and `gateway.down`, unless those are of another kind.
+fn put_buffers(buffers: &Buffers, values: &mut Table) {
     let kind =
         values.get("link").and_then(|link| link.get("kind")).and_then(Value::as_str).unwrap_or_default();
     let [has_modem, has_isp] = [kind == "docsis", kind == "wifi-g"];
@@ -86,8 +101,12 @@ pub(super) fn put_buffers(buffers: &Buffers, values: &mut Table) {
     let up = if has_modem || shaped("up") { "modem" } else { "up" };
     let down = if has_isp || shaped("down") { "isp" } else { "down" };
     for (key, buffer) in [(up, &buffers.modem), (down, &buffers.isp)] {
-        if let Some(buffer) = buffer {
-            gateway.entry(key).or_insert_with(|| Value::Table(buffer.clone()));
+        let Some(buffer) = buffer else { continue };
+        let own = gateway.entry(key).or_insert_with(|| Value::Table(Table::new()));
+        if let Value::Table(own) = own
+            && own.get("queue").is_none_or(|queue| Some(queue) == buffer.get("queue"))
+        {
+            fill(own, buffer);
         }
     }
 }
