@@ -66,7 +66,9 @@ def page(records: SweepRecords) -> str:
             else records.planned // len(records.cells),
             games=f"{PICTURES}/{GAMES}",
             transfers=f"{PICTURES}/{TRANSFERS}",
-            policies="\n".join(f"- `{name}`: {known[name]['title']}. {known[name]['notes']}".rstrip() for name in policies),
+            policies="\n".join(
+                f"- `{name}`: {known[name]['title']}. {known[name]['notes']}".rstrip() for name in policies
+            ),
         )
     ]
     for household in _values(records, "household"):
