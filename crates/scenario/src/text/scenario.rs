@@ -113,7 +113,7 @@ impl Scenario {
     }
 }
 
-/// Reads TOML with overrides put over it: first the words that name presets, then keys, then what depends on both. `hint` is for text that is not
+/// Reads TOML with overrides put over it: the words that name presets, then keys, then what depends on both. `hint` is for text that is not
 /// TOML.
 pub(crate) fn read<T: DeserializeOwned>(
     text: &str,

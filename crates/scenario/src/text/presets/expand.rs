@@ -18,7 +18,7 @@ pub(crate) struct Expansion {
     pub(crate) comments: Vec<(Path, Vec<String>)>,
     /// What to know about a result.
     pub(crate) caveats: Vec<String>,
-    /// For each flow of `with`: the position of its entry in `with`, and its own position in `flow`.
+    /// Positions of the flows that come from `with`: that of the entry in `with`, then that of the flow in `flow`.
     pub(crate) flows: Vec<(usize, usize)>,
     shaping: Shaping,
 }
