@@ -43,9 +43,10 @@ How to read the tables:
 - Video: how much of the time it stands still. Video calls, cameras and live uploads: what is lost. Web: half of the
   pages take longer than this.
 - **Good**, *playable*, ▲ degraded, ✖ unplayable.
-- Packet sizes of today's games, most buffers and the limits of most games are estimates. Calls, cameras and live
-  uploads have a fixed rate here; the real ones adapt or drop frames. So the order of the gateways is safe, and a single
-  number is not.
+- Packet sizes of today's games, most buffers and the limits of most games are estimates. Do not rely on a single
+  number. Behind `autorate` seeds also differ much.
+- Calls, cloud games, cameras and live uploads have a fixed rate here. The real ones adapt or drop frames, so they lose
+  less.
 """
 
 

@@ -50,6 +50,7 @@ class Sold:
             raise UsageError(
                 f"--plan {name}: no such plan{did_you_mean(name, known)}\n  hint:    `gamelane presets plan` lists all"
             )
+        # A scenario needs a flow; any will do.
         scenario = _native.Scenario.parse("", name, [("plan", name), ("with", "valorant")])
         link = tomllib.loads(scenario.show())["link"]
         up, down = (

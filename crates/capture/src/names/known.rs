@@ -19,7 +19,7 @@ pub struct Known {
 /// An application.
 #[derive(Clone, Debug)]
 pub struct KnownApplication {
-    /// Its word. Variants of one application have a common beginning, for example `netflix` and `netflix-4k`.
+    /// Its name, one word. Variants of one application begin alike, for example `netflix` and `netflix-4k`.
     pub name: String,
     /// What it is.
     pub group: Group,

@@ -113,8 +113,8 @@ impl Scenario {
     }
 }
 
-/// Reads TOML with overrides put over it: the words that name presets, then keys, then what depends on both. `hint` is for text that is not
-/// TOML.
+/// Reads TOML with overrides put over it: the words that name presets, then keys, then what depends on both. `hint` is
+/// for text that is not TOML.
 pub(crate) fn read<T: DeserializeOwned>(
     text: &str,
     file: &str,

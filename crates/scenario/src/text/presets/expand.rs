@@ -14,11 +14,11 @@ use crate::text::source::{Label, Sources};
 /// What an expansion leaves behind besides keys.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Expansion {
-    /// Comments of the printed file: the table below each comment, and the lines of the comment.
+    /// Comments of the printed file. Each has the path of the table that follows, and its lines.
     pub(crate) comments: Vec<(Path, Vec<String>)>,
     /// What to know about a result.
     pub(crate) caveats: Vec<String>,
-    /// Positions of the flows that come from `with`: that of the entry in `with`, then that of the flow in `flow`.
+    /// Flows that come from `with`. Each has the position of its entry in `with`, and its own in `flow`.
     pub(crate) flows: Vec<(usize, usize)>,
     shaping: Shaping,
 }
@@ -72,14 +72,14 @@ impl Expansion {
         self.caveats.extend(self.shaping.put(values));
     }
 
-    /// Adds the comment above a table: the preset, and the source of each number.
+    /// Adds a comment above a table. It names the preset and the source of each number.
     pub(super) fn comment(&mut self, at: Path, title: &str, word: &str, sources: &Sources) {
         let sources = sources.iter().map(|(key, source)| format!("{key}: {source}"));
         self.comments.push((at, iter::once(format!("{title} ({word})")).chain(sources).collect()));
     }
 }
 
-/// What a household says about itself.
+/// Keys of a household that are only for readers.
 const ABOUT: [&str; 2] = ["title", "remember"];
 
 /// Takes a word out of `values` and finds its preset.

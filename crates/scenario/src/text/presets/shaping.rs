@@ -85,8 +85,9 @@ fn within(wanted: [Bitrate; 2], most: Bitrate) -> [Bitrate; 2] {
     wanted.map(|rate| Bitrate::from_bps(rate.bps().min(level)))
 }
 
-/// Puts the buffers of a plan where the scenario reads them. Without a shaper, and without a modem of the link's kind,
-/// they are the queues at the link: `gateway.up` and `gateway.down`, unless those are of another kind.
+/// Puts the buffers of a plan where the scenario reads them. Behind a shaper, and in the modem of a link that has one,
+/// they are `gateway.modem` and `gateway.isp`. Elsewhere they are the queues of the link, `gateway.up` and
+/// `gateway.down`; a queue of another kind there stays as it is.
 fn put_buffers(buffers: &Buffers, values: &mut Table) {
     let kind =
         values.get("link").and_then(|link| link.get("kind")).and_then(Value::as_str).unwrap_or_default();
