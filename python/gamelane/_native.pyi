@@ -118,7 +118,7 @@ class PresetDescription(TypedDict):
 
 @type_check_only
 class Trial(TypedDict):
-    """A stream at one rate over the link alone; `shows` is `free`, `queue` or `too-few`."""
+    """A stream at one rate over the link alone; `shows` is `free`, `queue`, `loss` or `too-few`."""
 
     rate_bps: int
     shows: str

@@ -62,6 +62,7 @@ fn one<'py>(py: Python<'py>, trial: &Trial) -> PyResult<Bound<'py, PyDict>> {
         match trial.judgement {
             Judgement::Free => "free",
             Judgement::Queue => "queue",
+            Judgement::Loss => "loss",
             Judgement::TooFew => "too-few",
         },
     )?;

@@ -207,6 +207,11 @@ impl Host {
         }
     }
 
+    /// What the application would leave unreported if the run ended at `now`.
+    pub(crate) fn unfinished(&self, now: Instant) -> Option<AppReport> {
+        self.source.unfinished(now)
+    }
+
     /// Takes a datagram that arrived.
     pub(crate) fn handle_datagram(&mut self, payload: u32, now: Instant) {
         self.source.handle_event(&AppEvent::Datagram { payload }, now);

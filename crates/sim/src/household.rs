@@ -15,7 +15,7 @@ mod outcome;
 
 use alloc::vec::Vec;
 use gamelane_core::{Direction, Duration, Instant, Seed};
-use gamelane_record::{Recorder, Side};
+use gamelane_record::{Event, Recorder, Side};
 use gamelane_scenario::Model;
 
 pub use self::outcome::Outcome;
@@ -121,6 +121,10 @@ impl<R: Recorder> Household<R> {
         self.set(Component::Sampler, None);
         for flow in 0..self.flows.len() {
             for side in Side::BOTH {
+                if let Some(report) = self.flows[flow].host(side).unfinished(self.end) {
+                    let event = Event::App { lane: self.flows[flow].id, report };
+                    self.recorder.record(self.end, &event);
+                }
                 self.set(Component::Host { flow, side }, None);
             }
         }

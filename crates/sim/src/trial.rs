@@ -31,8 +31,13 @@ pub struct Trial {
     pub delay_ms: Distribution,
 }
 
+/// Packets after which a trial may end early, once it is [`LONG_ENOUGH`].
+const MOST_PACKETS: u64 = 200_000;
+/// Two per cent above the rate of a link make a queue of 60 ms in this time.
+const LONG_ENOUGH: Duration = Duration::from_secs(3);
+
 /// Finds the rate of the link of `model` in `direction`, with packets of `payload` bytes of UDP payload. A trial lasts `length`,
-/// or longer if it needs more time for its minimum number of packets.
+/// longer if it needs more time for its minimum number of packets, and shorter if these would be hundreds of thousands.
 ///
 /// # Panics
 ///
@@ -56,9 +61,11 @@ pub fn find_rate(
         };
         let wire = overhead.wire_len(len);
         let bps = u128::from(rate.bps()) * u128::from(len.bytes()) / u128::from(wire.bytes());
-        let least = rate.time_to_send(wire).saturating_mul(u64::from(config.fewest) + 1);
+        let lasting = |packets: u64| rate.time_to_send(wire).saturating_mul(packets);
+        let least = lasting(u64::from(config.fewest) + 1);
+        let most = lasting(MOST_PACKETS).max(LONG_ENOUGH);
         let stream = CbrConfig { direction, rate: Bitrate::from_bps((bps as u64).max(1)), payload };
-        let model = alone(model, stream, length.max(least));
+        let model = alone(model, stream, length.min(most).max(least));
         // Each trial sees other random values of the link.
         let seed = Seed(seed.0.wrapping_add(u64::from(finder.trials())));
         let outcome = Household::new(&model, seed, Records::new(&model)).run();

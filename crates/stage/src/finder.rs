@@ -5,6 +5,9 @@
 //! It starts at the lowest rate and doubles it until a queue builds up. Then it halves the bracket between the highest
 //! rate without a queue and the lowest rate with one. At the end it confirms the result. Left out: links whose rate
 //! varies during the search; see [`crate::autorate`].
+//!
+//! Loss without delay has two causes. A short queue overflows before it delays, and a radio loses packets at any rate.
+//! Twice the rate tells them apart: the short queue then loses half of the packets, and on other links packets wait.
 
 use gamelane_core::{Bitrate, Duration};
 
@@ -20,7 +23,7 @@ pub struct FinderConfig {
     pub resolution: u32,
     /// Delay above that of the idle link that counts as a queue (5 ms).
     pub tolerance: Duration,
-    /// Share of packets that a trial may lose, in thousandths (5).
+    /// Share of packets that a trial may lose before a short queue is suspected, in thousandths (5).
     pub loss: u32,
     /// Number of packets that a trial needs for a judgement, at least 12 (60).
     pub fewest: u32,
@@ -123,8 +126,10 @@ pub enum Found {
 pub enum Judgement {
     /// No queue.
     Free,
-    /// A queue: delay above that of the idle link, growing delay, or loss.
+    /// A queue: delay above that of the idle link, or growing delay.
     Queue,
+    /// Loss, and no delay.
+    Loss,
     /// No judgement: the trial had too few packets.
     TooFew,
 }
@@ -137,6 +142,10 @@ pub struct RateFinder {
     idle: Option<Duration>,
     free: Option<Bitrate>,
     queued: Option<Bitrate>,
+    /// Whether packets waited at `queued`.
+    waited: bool,
+    /// Packets sent and lost in trials that passed.
+    passed: (u64, u64),
     rate: Bitrate,
     /// Number of trials in a row at `rate` that had a queue.
     suspicions: u32,
@@ -159,6 +168,8 @@ impl RateFinder {
             idle: None,
             free: None,
             queued: None,
+            waited: false,
+            passed: (0, 0),
             rate: config.lowest,
             suspicions: 0,
             confirmed: 0,
@@ -186,12 +197,14 @@ impl RateFinder {
             return judgement;
         }
         self.trials += 1;
+        let (sent, lost) = (delays.len() as u64 + u64::from(lost), u64::from(lost));
         match judgement {
             Judgement::TooFew => {}
-            Judgement::Free => self.passed(),
+            Judgement::Free => self.pass(sent, lost),
+            Judgement::Loss if !self.overflows(sent, lost) => self.pass(sent, lost),
             // A single trial with a queue may be caused by other traffic; two in a row are taken as ours.
-            Judgement::Queue if self.suspicions == 0 => self.suspicions = 1,
-            Judgement::Queue => self.failed(),
+            Judgement::Queue | Judgement::Loss if self.suspicions == 0 => self.suspicions = 1,
+            Judgement::Queue | Judgement::Loss => self.fail(judgement == Judgement::Queue),
         }
         if self.trials >= self.config.most_trials && self.found.is_none() {
             self.found = Some(Found::GaveUp { free: self.free, queued: self.queued });
@@ -205,8 +218,8 @@ impl RateFinder {
         if sent < u64::from(self.config.fewest) {
             return Judgement::TooFew;
         }
-        if u64::from(lost) * 1000 > u64::from(self.config.loss) * sent || delays.len() < 3 {
-            return Judgement::Queue;
+        if delays.len() < 3 {
+            return Judgement::Loss;
         }
         let third = delays.len() / 3;
         let begun = quantile(&mut delays[..third], 500);
@@ -222,10 +235,25 @@ impl RateFinder {
         }
         // In the first trial the link may have been less idle than in this one.
         self.idle = Some(idle.min(high));
-        Judgement::Free
+        if u64::from(lost) * 1000 > u64::from(self.config.loss) * sent {
+            Judgement::Loss
+        } else {
+            Judgement::Free
+        }
     }
 
-    fn passed(&mut self) {
+    /// Whether loss without delay is that of a short queue.
+    fn overflows(&self, sent: u64, lost: u64) -> bool {
+        let (sent_before, lost_before) = self.passed;
+        let more_than_before = lost * sent_before > 2 * lost_before * sent;
+        !self.waited
+            && (self.queued.is_some()
+                || 4 * lost > sent
+                || (self.rate == self.config.highest && more_than_before))
+    }
+
+    fn pass(&mut self, sent: u64, lost: u64) {
+        self.passed = (self.passed.0 + sent, self.passed.1 + lost);
         self.suspicions = 0;
         if self.free == Some(self.rate) {
             self.confirmed += 1;
@@ -236,10 +264,11 @@ impl RateFinder {
         self.advance();
     }
 
-    fn failed(&mut self) {
+    fn fail(&mut self, waited: bool) {
         self.suspicions = 0;
         self.confirmed = 0;
         self.queued = Some(self.rate);
+        self.waited = waited;
         // A rate that passed before but has a queue now is no lower bound.
         self.free = self.free.filter(|free| *free < self.rate);
         if self.free.is_none() && self.rate == self.config.lowest {
@@ -361,8 +390,52 @@ mod tests {
         // A delay that grows by more than the tolerance is a queue, even if it is below the delay of the idle link.
         let mut growing: Vec<Duration> = (0..100).map(|n| Duration::from_micros(10_000 + 90 * n)).collect();
         assert_eq!(finder.report(&mut growing, 0), Judgement::Queue);
-        assert_eq!(finder.report(&mut calm(), 3), Judgement::Queue);
+        assert_eq!(finder.report(&mut growing, 0), Judgement::Queue);
         assert_eq!(rate(&finder), 192_000);
+    }
+
+    /// Searches a link of `capacity` that loses bursts of 1.5 % of a trial's packets, or one with a queue of `buffer`.
+    fn search_lossy(capacity: u64, buffer: Duration, losing: bool, highest: u64) -> Found {
+        let config =
+            FinderConfig { highest: Bitrate::from_bps(highest), resolution: 20, ..FinderConfig::default() };
+        let mut finder = RateFinder::new(config);
+        loop {
+            let rate = match finder.next() {
+                Next::Done(found) => return found,
+                Next::Try(rate) => rate,
+            };
+            let (delays, _) = trial(rate, capacity, 1000, 10, u64::from(finder.trials()));
+            let sent = delays.len();
+            let limit = buffer + Duration::from_millis(21);
+            let over =
+                if rate.bps() > capacity { sent as u64 * (rate.bps() - capacity) / rate.bps() } else { 0 };
+            let mut kept: Vec<Duration> = delays.iter().map(|delay| (*delay).min(limit)).collect();
+            kept.truncate(sent - over as usize - if losing { sent * 3 / 200 } else { 0 });
+            let lost = sent - kept.len();
+            finder.report(&mut kept, lost as u32);
+        }
+    }
+
+    #[test]
+    fn losses_of_the_link_itself_are_no_queue() {
+        let Found::Rate { free, .. } = search_lossy(15_000_000, Duration::from_millis(200), true, 40_000_000)
+        else {
+            panic!("no rate")
+        };
+        assert!((14_600_000..=15_010_000).contains(&free.bps()), "{free}");
+        let found = search_lossy(15_000_000, Duration::from_millis(200), true, 10_000_000);
+        assert_eq!(found, Found::AboveHighest);
+    }
+
+    #[test]
+    fn a_queue_too_short_to_delay_is_found_by_its_losses() {
+        for highest in [40_000_000, 15_500_000] {
+            let Found::Rate { free, .. } = search_lossy(15_000_000, Duration::from_millis(2), false, highest)
+            else {
+                panic!("no rate")
+            };
+            assert!((14_600_000..=15_080_000).contains(&free.bps()), "{free}");
+        }
     }
 
     #[test]

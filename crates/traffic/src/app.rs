@@ -66,7 +66,7 @@ pub enum AppReport {
         /// Time from opening the connection to the last byte. At the server it starts when the connection is open.
         took: Duration,
     },
-    /// Video playback stalled.
+    /// Video playback stalled, or had not begun yet.
     Stall {
         /// Duration of the stall.
         lasted: Duration,
@@ -93,4 +93,8 @@ pub trait TrafficSource {
     fn poll_timeout(&self) -> Option<Instant>;
     /// Handles everything due at `now`. An early call does nothing.
     fn handle_timeout(&mut self, now: Instant);
+    /// What a run that ends at `now` would leave unreported: a stall in progress.
+    fn unfinished(&self, _now: Instant) -> Option<AppReport> {
+        None
+    }
 }

@@ -52,6 +52,8 @@ pub struct Fixed {
 }
 
 impl Pattern for Fixed {
+    const LEAST: Duration = Duration::from_nanos(1);
+
     fn mean_interval_s(&self) -> f64 {
         self.interval.as_secs_f64()
     }
@@ -72,9 +74,24 @@ const HEADERS: u64 = (IPV4_HEADER + UDP_HEADER) as u64;
 mod tests {
     use super::*;
     use crate::app::{AppAction, TrafficSource};
-    use gamelane_core::Bitrate;
+    use gamelane_core::{Bitrate, Seed};
 
     const SCHEDULE: Schedule = Schedule { start: Duration::from_secs(1), stop: Some(Duration::from_secs(2)) };
+
+    #[test]
+    fn a_fast_stream_has_its_rate() {
+        // 1 Gbit/s in packets of 1000 B: 125,000 in the second of the schedule.
+        let config =
+            CbrConfig { direction: Direction::Up, rate: Bitrate::from_bps(1_000_000_000), payload: 972 };
+        let (client, _) = build(config, SCHEDULE, Streams { seed: Seed(1), path: "flow/fast" });
+        let mut client = client.expect("it sends");
+        let mut sent = 0;
+        while let Some(now) = client.poll_timeout() {
+            client.handle_timeout(now);
+            sent += core::iter::from_fn(|| client.poll_action(now)).count();
+        }
+        assert!((124_999..=125_000).contains(&sent), "{sent}");
+    }
 
     #[test]
     fn full_packets_at_twelve_megabits_leave_every_millisecond() {

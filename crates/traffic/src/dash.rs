@@ -1,7 +1,7 @@
 //! Video in chunks over one TCP connection (DASH), requested one at a time. The client asks either by the clock, as in
 //! collom2016 section III.B, or when its buffer needs more, with a rate chosen from the throughput of the last chunk.
-//! It models the load of a link and playback stalls. Manifests, audio, startup buffering and parallel connections are
-//! left out.
+//! It models the load of a link and playback stalls. Playback starts with the first chunk. Manifests, audio and parallel
+//! connections are left out.
 //!
 //! A request has [`REQUEST_LEN`] bytes plus the index of its rate, so the server learns the rate from the number of
 //! bytes. Requests never overlap. TCP may deliver a request in several pieces. This stays unambiguous if the first
@@ -83,7 +83,7 @@ impl DashClient {
             chunks,
             rates: config.rates.clone(),
             policy,
-            playback: Playback { chunk: config.chunk, runs_dry_at: None },
+            playback: Playback { chunk: config.chunk, runs_dry_at: start },
             state: if start < stop { ClientState::Starting(start) } else { ClientState::Closed },
             stop,
             arrived: 0,
@@ -179,12 +179,18 @@ impl TrafficSource for DashClient {
             // The connection was never opened.
             ClientState::Starting(_) if now >= self.stop => self.state = ClientState::Closed,
             _ if now >= self.stop => {
-                self.reports[1] = self.reports[1]
-                    .or(self.playback.stall_until(self.stop).map(|lasted| AppReport::Stall { lasted }));
+                self.reports[1] = self.reports[1].or_else(|| self.unfinished(self.stop));
                 self.state = ClientState::Closing;
             }
             ClientState::Starting(at) if at <= now => self.state = ClientState::Connect,
             _ => self.request_if_due(now),
+        }
+    }
+
+    fn unfinished(&self, now: Instant) -> Option<AppReport> {
+        match self.state {
+            ClientState::Closing | ClientState::Closed => None,
+            _ => self.playback.stall_until(now).map(|lasted| AppReport::Stall { lasted }),
         }
     }
 }
@@ -259,32 +265,30 @@ enum Policy {
     Adaptive { buffer: Duration },
 }
 
-/// Playback state. Playback starts with the first chunk, and each chunk adds its playing time.
+/// Playback state. Each chunk adds its playing time. The wait for the first chunk is a stall too, as in ITU-T P.1203.
 #[derive(Clone, Copy, Debug)]
 struct Playback {
     chunk: Duration,
-    /// Time when all chunks so far will have been played; `None` before the first chunk.
-    runs_dry_at: Option<Instant>,
+    /// Time when all chunks so far will have been played; the start before the first chunk.
+    runs_dry_at: Instant,
 }
 
 impl Playback {
     /// Adds a chunk. Returns how long playback stalled before it.
     fn append(&mut self, now: Instant) -> Option<Duration> {
         let stall = self.stall_until(now);
-        let from = self.runs_dry_at.unwrap_or(now).max(now);
-        self.runs_dry_at = Some(from.saturating_add(self.chunk));
+        self.runs_dry_at = self.runs_dry_at.max(now).saturating_add(self.chunk);
         stall
     }
 
     /// Returns how long playback has been stalled at `now`.
     fn stall_until(&self, now: Instant) -> Option<Duration> {
-        self.runs_dry_at.map(|dry| now.saturating_since(dry)).filter(|stall| !stall.is_zero())
+        Some(now.saturating_since(self.runs_dry_at)).filter(|stall| !stall.is_zero())
     }
 
     /// Time when only `level` is left to play.
     fn falls_to(&self, level: Duration) -> Instant {
-        let dry = self.runs_dry_at.unwrap_or(Instant::ZERO);
-        Instant::ZERO + dry.saturating_since(Instant::ZERO.saturating_add(level))
+        Instant::ZERO + self.runs_dry_at.saturating_since(Instant::ZERO.saturating_add(level))
     }
 }
 
@@ -416,10 +420,11 @@ mod tests {
         // 5 s at 500, 1000 and 5000 kbit/s.
         assert_eq!(rig.answered[..3], [312_500, 625_000, 3_125_000]);
         assert!(rig.closed);
-        assert_eq!(rig.stalled(), Duration::ZERO);
-        // 3,125,000 B at 12 Mbit/s.
+        // The first chunk has 312,500 B, the third 3,125,000 B, at 12 Mbit/s.
+        assert_eq!(rig.reports[1], AppReport::Stall { lasted: Duration::from_nanos(208_333_333) });
+        assert_eq!(rig.stalled(), Duration::from_nanos(208_333_333));
         let took = Duration::from_nanos(2_083_333_333);
-        assert_eq!(rig.reports[2], AppReport::Chunk { index: 2, bytes: ByteCount(3_125_000), took });
+        assert_eq!(rig.reports[3], AppReport::Chunk { index: 2, bytes: ByteCount(3_125_000), took });
     }
 
     #[test]
@@ -435,11 +440,11 @@ mod tests {
         // At 400 kbit/s each chunk of the lowest rate takes 6.25 s and plays for 5 s.
         let rig = Rig::new(DashRequests::Adaptive { buffer: Duration::from_secs(10) }, 400_000, 30).run();
         assert_eq!(rig.answered, [312_500; 5]);
-        // Chunks arrive at 6.25, 12.5, 18.75 and 25 s, which gives three stalls of 1.25 s. The last chunk plays until
-        // the stop.
+        // Chunks arrive at 6.25, 12.5, 18.75 and 25 s: a wait of 6.25 s, then three stalls of 1.25 s. The last chunk
+        // plays until the stop.
         let stall = AppReport::Stall { lasted: Duration::from_millis(1250) };
         assert_eq!(rig.reports.iter().filter(|report| **report == stall).count(), 3);
-        assert_eq!(rig.stalled(), Duration::from_millis(3750));
+        assert_eq!(rig.stalled(), Duration::from_millis(6250 + 3750));
     }
 
     #[test]
@@ -450,13 +455,27 @@ mod tests {
     }
 
     #[test]
+    fn a_video_that_gets_no_chunk_stands_still_from_its_start() {
+        let buffer = Duration::from_secs(10);
+        // The first chunk would need 25 s.
+        let rig = Rig::new(DashRequests::Adaptive { buffer }, 100_000, 20).run();
+        assert_eq!(rig.reports, [AppReport::Stall { lasted: Duration::from_secs(20) }]);
+        // A run that ends before the video's stop has the stall so far.
+        let (client, _) = build(&config(CYCLE), Schedule { start: Duration::from_secs(3), stop: None });
+        let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
+        assert_eq!(client.unfinished(at(2)), None);
+        assert_eq!(client.unfinished(at(10)), Some(AppReport::Stall { lasted: Duration::from_secs(7) }));
+    }
+
+    #[test]
     fn an_adaptive_player_follows_the_throughput_and_keeps_its_buffer() {
         let buffer = Duration::from_secs(10);
         let rig = Rig::new(DashRequests::Adaptive { buffer }, 2_000_000, 60).run();
         // The lowest rate first, then 1 Mbit/s: the highest rate not above 2 Mbit/s.
         assert_eq!(rig.requests[0].1, 300);
         assert!(rig.requests[1..].iter().all(|(_, bytes)| *bytes == 301));
-        assert_eq!(rig.stalled(), Duration::ZERO);
+        // The first chunk has 312,500 B.
+        assert_eq!(rig.stalled(), Duration::from_millis(1250));
         // When the buffer is full, one chunk is requested per playing time of a chunk.
         let gaps: Vec<Duration> = rig.requests.windows(2).map(|w| w[1].0 - w[0].0).collect();
         assert!(gaps[4..].iter().all(|gap| *gap == Duration::from_secs(5)), "{gaps:?}");

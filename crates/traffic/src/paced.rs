@@ -9,6 +9,9 @@ use crate::config::Schedule;
 
 /// Times and sizes of a stream of datagrams.
 pub trait Pattern {
+    /// Minimum time between packets: distributions with long tails can draw values near zero. The default is our choice.
+    const LEAST: Duration = Duration::from_micros(100);
+
     /// Mean time between packets in seconds.
     fn mean_interval_s(&self) -> f64;
     /// Returns the time from the packet just sent to the next one.
@@ -59,7 +62,7 @@ impl<P: Pattern> TrafficSource for Paced<P> {
     /// Sends all packets that are due, at most [`CATCH_UP`] in a late call. After a longer pause the grid restarts.
     fn handle_timeout(&mut self, now: Instant) {
         while let Some(tick) = self.next.filter(|&tick| tick <= now) {
-            let interval = self.pattern.interval().max(MIN_INTERVAL);
+            let interval = self.pattern.interval().max(P::LEAST);
             if self.owed >= CATCH_UP {
                 return self.arm(now.saturating_add(interval));
             }
@@ -71,9 +74,6 @@ impl<P: Pattern> TrafficSource for Paced<P> {
 
 /// Maximum number of packets that a late call sends; the others are skipped.
 pub const CATCH_UP: u32 = 32;
-
-/// Minimum time between packets. It is our own limit: distributions with long tails can draw values near zero.
-pub const MIN_INTERVAL: Duration = Duration::from_micros(100);
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@
 
 use gamelane_core::{Instant, Seed};
 
-use crate::app::{AppAction, AppEvent, TrafficSource};
+use crate::app::{AppAction, AppEvent, AppReport, TrafficSource};
 use crate::cbr::Fixed;
 use crate::cloud::Video;
 use crate::config::{AppConfig, Schedule};
@@ -145,6 +145,10 @@ impl TrafficSource for Source {
 
     fn handle_timeout(&mut self, now: Instant) {
         forward!(self, inner => inner.handle_timeout(now), ());
+    }
+
+    fn unfinished(&self, now: Instant) -> Option<AppReport> {
+        forward!(self, inner => inner.unfinished(now), None)
     }
 }
 

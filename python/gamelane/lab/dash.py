@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import math
 import threading
 import time
 
@@ -29,7 +30,8 @@ class Dash(httpd.Application):
         self.adaptive = keys.get("requests", "cycle") == "adaptive"
         self.gap_s, self.period_s = seconds(keys.get("gap", "2s")), seconds(keys.get("period", "10s"))
         self.buffer_s = seconds(keys.get("buffer", "30s"))
-        self._dry_s: float | None = None
+        # When all chunks so far will have been played; the start before the first chunk.
+        self._dry_s = math.inf
 
     def prepare(self) -> None:
         """Start the server."""
@@ -47,6 +49,7 @@ class Dash(httpd.Application):
 
     def start(self) -> None:
         """Begin to play."""
+        self._dry_s = time.monotonic()
         threading.Thread(target=self._play, name=self.flow.name, daemon=True).start()
 
     def stop(self) -> None:
@@ -89,18 +92,18 @@ class Dash(httpd.Application):
         took = now - asked_ns
         self.reports.add(Report(now, self.flow.number, CHUNK, number, self.size(rate), took))
         self._stall(now / NS)
-        self._dry_s = max(self._dry_s or 0.0, now / NS) + self.chunk_s
+        self._dry_s = max(self._dry_s, now / NS) + self.chunk_s
         throughput = self.size(rate) * 8 * NS / max(took, 1)
         return max((at for at, known in enumerate(self.rates) if known <= throughput), default=0)
 
     def _stall(self, now_s: float) -> None:
-        if self._dry_s is not None and now_s > self._dry_s:
+        if now_s > self._dry_s:
             lasted = round((now_s - self._dry_s) * NS)
             self.reports.add(Report(round(now_s * NS), self.flow.number, STALL, 0, 0, lasted))
 
     def _next_s(self, began: float, number: int) -> float:
         """Return the time of the next request, monotonic seconds."""
         if self.adaptive:
-            return 0.0 if self._dry_s is None else self._dry_s - self.buffer_s
+            return self._dry_s - self.buffer_s
         turn, place = divmod(number, len(self.rates))
         return began + turn * self.period_s + place * self.gap_s

@@ -39,7 +39,7 @@ pub struct FlowSummary {
     pub timeouts: Option<u64>,
     /// Video chunks that arrived (`dash`).
     pub chunks: u32,
-    /// Time the video stood still, seconds (`dash`).
+    /// Time the video stood still after the warm-up, seconds (`dash`). Waiting for the first chunk counts (ITU-T P.1203).
     pub stall_seconds: f64,
     /// Transfers of a known size that arrived whole (`web`, `bulk` with `size`).
     pub transfers: usize,
@@ -208,7 +208,9 @@ impl Reports {
         for row in records.app.iter().filter(|row| row.flow == flow) {
             match row.report {
                 AppReport::Chunk { .. } => found.chunks += 1,
-                AppReport::Stall { lasted } => found.stalled += lasted,
+                AppReport::Stall { lasted } => {
+                    found.stalled += lasted.min(row.at.saturating_since(records.warmup()));
+                }
                 AppReport::Transfer { took, .. } if row.at >= records.warmup() + took => {
                     found.transfers.push(took.as_nanos());
                 }
