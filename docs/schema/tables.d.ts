@@ -217,7 +217,7 @@ export interface FlowSummary {
   timeouts: number | null;
   /** Video chunks that arrived (`dash`). */
   chunks: number;
-  /** Time the video stood still, seconds (`dash`). */
+  /** Time the video stood still after the warm-up, seconds (`dash`). Waiting for the first chunk counts (ITU-T P.1203). */
   stall_seconds: number;
   /** Transfers of a known size that arrived whole (`web`, `bulk` with `size`). */
   transfers: number;

@@ -123,10 +123,10 @@ fn shaper_and_buffers_follow_the_keys() {
         shown(&[("policy", "cake"), ("gateway.shape", "false")]),
     ];
     insta::assert_snapshot!(all.join("\n"), @r#"
-    { down = { limit = "610KiB", queue = "fifo" }, up = { limit = "245KiB", queue = "fifo" } }
+    { isp = { limit = "610KiB", queue = "fifo" }, modem = { limit = "245KiB", queue = "fifo" } }
     { down = { queue = "cake" }, isp = { limit = "610KiB", queue = "fifo" }, modem = { limit = "245KiB", queue = "fifo" }, shape = { down = "45mbit", up = "9mbit" }, up = { queue = "cake" } }
     { down = { queue = "cake" }, up = { queue = "cake" } }
-    { down = { limit = "610KiB", queue = "fifo" }, up = { limit = "64KiB", queue = "fifo" } }
+    { isp = { limit = "610KiB", queue = "fifo" }, up = { limit = "64KiB", queue = "fifo" } }
     { down = { isolation = "dual-dsthost", queue = "cake", tins = "besteffort" }, isp = { limit = "610KiB", queue = "fifo" }, modem = { limit = "245KiB", queue = "fifo" }, shape = { down = "45mbit", up = "4500kbit" }, up = { isolation = "dual-srchost", queue = "cake", tins = "besteffort" } }
     { down = { isolation = "dual-dsthost", queue = "cake", tins = "besteffort" }, isp = { limit = "610KiB", queue = "fifo" }, modem = { limit = "245KiB", queue = "fifo" }, shape = { down = "45mbit", up = "3mbit" }, up = { isolation = "dual-srchost", queue = "cake", tins = "besteffort" } }
     { down = { isolation = "dual-dsthost", queue = "cake", tins = "besteffort" }, shape = false, up = { isolation = "dual-srchost", queue = "cake", tins = "besteffort" } }
@@ -171,6 +171,39 @@ fn a_router_that_is_too_slow() {
     assert_eq!(rates[0], 18_000_000);
     assert!(rates[1] < 225_000_000);
     assert!(scenario.caveats(&model).iter().any(|caveat| caveat.contains("shapes at most")));
+    // The limit holds for keys and for autorate too.
+    let more = |more: &[(&str, &str)]| {
+        let (scenario, _) = read("", &[&given[..2], more, &[("router", &slow)]].concat()).unwrap();
+        scenario.show().parse::<toml::Table>().unwrap()["gateway"].clone()
+    };
+    let shape = more(&[("policy", "cake"), ("gateway.shape.down", "200mbit")])["shape"].to_string();
+    assert_eq!(shape, r#"{ down = "132mbit", up = "18mbit" }"#);
+    let autorate = more(&[("policy", "autorate")])["autorate"].to_string();
+    assert_eq!(autorate, r#"{ down = { highest = "132mbit" }, up = { highest = "18mbit" } }"#);
+    let (scenario, model) = read("", &[HOME[0], HOME[1], ("router", &slow)]).unwrap();
+    assert!(scenario.caveats(&model).iter().any(|caveat| caveat.ends_with("nothing is shaped")));
+}
+
+/// A written file keeps the buffers of its plan, whatever policy it is run with.
+#[test]
+fn a_written_file_takes_any_policy() {
+    let (written, _) = read("", &HOME).unwrap();
+    let (shaped, _) = read("", &[&HOME[..], &[("policy", "cake")]].concat()).unwrap();
+    for policy in names("policy") {
+        let at_once = read("", &[&HOME[..], &[("policy", &policy)]].concat()).unwrap().0;
+        for file in [written.show(), shaped.show()] {
+            let (later, _) =
+                read(&file, &[("policy", &policy)]).unwrap_or_else(|why| panic!("{policy}: {why}"));
+            assert_eq!(later.to_toml(), at_once.to_toml(), "{policy}");
+        }
+    }
+}
+
+#[test]
+fn a_share_of_a_rate_that_the_link_lacks() {
+    let (written, _) = read("", &[("plan", "lte-home"), ("with", "valorant")]).unwrap();
+    let why = read(&written.show(), &[("policy", "cake")]).unwrap_err().to_string();
+    insta::assert_snapshot!(why);
 }
 
 #[test]

@@ -73,7 +73,8 @@ impl Scenario {
         if is_empty && !overrides.iter().any(|(key, _)| presets::is_word(key)) {
             return Err(empty(file));
         }
-        let (scenario, origin) = read::<Self>(text, file, overrides, SCENARIO_HINT)?;
+        let (mut scenario, origin) = read::<Self>(text, file, overrides, SCENARIO_HINT)?;
+        scenario.gateway.settle(scenario.link.kind.0);
         Ok(Self { origin, ..scenario })
     }
 
@@ -134,7 +135,8 @@ pub(crate) fn read<T: DeserializeOwned>(
     for (key, value) in &keys {
         origin.overrides.push(Override::apply(key, value, &mut origin.values)?);
     }
-    expansion.shape(&mut origin.values);
+    let shaped = expansion.shape(&mut origin.values);
+    shaped.map_err(|(path, fault)| origin.refuse(&path, fault))?;
     origin.expansion = expansion;
     let read = serde_path_to_error::deserialize(Value::Table(origin.values.clone()))
         .map_err(|error| refused_by_serde(&error, &origin))?;

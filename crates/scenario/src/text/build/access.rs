@@ -206,12 +206,16 @@ fn check_queues(
     let plain = Default::default();
     for (key, used) in used {
         let (queue, hint) = match key {
-            "modem" => (&scenario.gateway.modem, "this queue exists with `shape.up` and with kind `docsis`"),
-            "isp" => (&scenario.gateway.isp, "this queue exists with `shape.down` and with kind `wifi-g`"),
+            "modem" => (&scenario.gateway.modem, "remove it or `gateway.up`, or set `gateway.shape.up`"),
+            "isp" => (&scenario.gateway.isp, "remove it or `gateway.down`, or set `gateway.shape.down`"),
             _ => (&scenario.gateway.station, "this queue exists with kind `wifi-g`"),
         };
         if !used && *queue != plain {
-            let fault = Fault::new("this household does not have this queue").hint(hint);
+            let what = match key {
+                "station" => "this household does not have this queue",
+                _ => "without a shaper this direction has one queue, and it is given twice",
+            };
+            let fault = Fault::new(what).hint(hint);
             return Err(place.key(key).refuse(fault));
         }
     }

@@ -1,5 +1,9 @@
 //! `[gateway]`: the queues at both ends of the link, and the other functions of the gateway.
 
+use std::mem;
+
+use gamelane_core::Direction;
+use gamelane_link::LinkKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,12 +33,12 @@ pub struct Gateway {
     /// Default, or `false`: no shaper.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shape: Option<EachWay<Switch<Rate>>>,
-    /// Queue in the modem, upstream. It exists with `shape.up` or with kind `docsis`. With `docsis`, its default limit
-    /// is one second at `link.up`.
+    /// Queue in the modem, upstream. With `shape.up` or kind `docsis` it is a second queue; else it takes the place of
+    /// `up`. With `docsis`, its default limit is one second at `link.up`.
     #[serde(default, skip_serializing_if = "Queue::is_plain")]
     pub modem: Queue,
-    /// Queue at the provider, downstream. It exists with `shape.down` or with kind `wifi-g`; `down` is then in the home
-    /// gateway.
+    /// Queue at the provider, downstream. With `shape.down` or kind `wifi-g` it is a second queue, and `down` is in the
+    /// home gateway; else it takes the place of `down`.
     #[serde(default, skip_serializing_if = "Queue::is_plain")]
     pub isp: Queue,
     /// Queue in each station and relay of kind `wifi-g`.
@@ -61,4 +65,24 @@ pub struct Gateway {
     /// keeps its rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub autorate: Option<EachWay<Switch<Autorate>>>,
+}
+
+impl Gateway {
+    /// Moves `modem` and `isp` to `up` and `down` where the link of this kind has one queue and that is not given.
+    pub(crate) fn settle(&mut self, kind: LinkKind) {
+        let has_two = |direction| {
+            self.shape
+                .as_ref()
+                .and_then(|shape| shape.towards(direction))
+                .is_some_and(|rate| rate.on().is_some())
+        };
+        let [two_up, two_down] = Direction::BOTH.map(has_two);
+        let own = Queue::default();
+        if !two_up && kind != LinkKind::Docsis && self.up == own {
+            self.up = mem::take(&mut self.modem);
+        }
+        if !two_down && kind != LinkKind::WifiG && self.down == own {
+            self.down = mem::take(&mut self.isp);
+        }
+    }
 }

@@ -68,8 +68,12 @@ pub(crate) fn expand(values: &mut Table, file: &str) -> Result<Expansion, (Path,
 
 impl Expansion {
     /// Puts shaper and buffers into `values`. Both depend on keys that a person may have put over those of the presets.
-    pub(crate) fn shape(&mut self, values: &mut Table) {
-        self.caveats.extend(self.shaping.put(values));
+    ///
+    /// # Errors
+    /// The word whose preset needs a rate that the link does not have.
+    pub(crate) fn shape(&mut self, values: &mut Table) -> Result<(), (Path, Fault)> {
+        self.caveats.extend(self.shaping.put(values)?);
+        Ok(())
     }
 
     /// Adds a comment above a table. It names the preset and the source of each number.
