@@ -32,3 +32,15 @@ def test_every_retransmission_of_a_game_over_tcp_is_found(tmp_path: Path, piggyb
     causes = [server["retransmissions"] for server in servers]
     assert sum(cause["unexplained"]["count"] for cause in causes) == 0
     assert sum(cause["fast"]["count"] for cause in causes) >= truth["fast_retransmissions"]
+
+
+def test_a_video_that_asks_now_and_then_is_no_game(tmp_path: Path) -> None:
+    """Its requests are thin. Its answers are large, and a loss of them is no lag of a game."""
+    words = ["--plan", "cable-250-20", "--with", "netflix", "--set", "duration=30s", "--set", "gateway.isp.limit=64KiB"]
+    gamelane("run", *words, "--pcap", "-o", tmp_path, "-q")
+    found = json.loads(gamelane("analyze", tmp_path / "seed1-server.pcapng", "--json").stdout)
+    [flow] = found["captures"][0]["flows"]
+    assert flow["tcp"]["up"]["thin"]
+    assert min(flow["tcp"][way]["data_packets"] for way in ("up", "down")) >= 20
+    assert flow["tcp"]["down"]["resent"] > 0
+    assert found["verdict"]["games"] == []

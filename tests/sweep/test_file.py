@@ -57,6 +57,12 @@ def test_repeats_count_up_from_the_scenarios_seed(write: Write) -> None:
     assert file.read(write(SWEEP.replace("seeds = [7, 8]", ""))).seeds == (7,)
 
 
+@pytest.mark.parametrize("settings", ['duration = "8s"\nwarmup = "2s"', 'warmup = "2s"\nduration = "8s"'])
+def test_the_order_of_settings_makes_no_difference(write: Write, settings: str) -> None:
+    planned = plan.make(file.read(write(SWEEP.replace("[axes]", f"[set]\n{settings}\n[axes]"))))
+    assert len(planned.runs) == len(planned.cells) * 2
+
+
 def test_the_grid_of_the_paper_has_1120_runs() -> None:
     planned = plan.make(file.read("collom2016"))
     assert len(planned.runs) == 2 * 8 * 5 * 2 * 7

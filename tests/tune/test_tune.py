@@ -149,6 +149,15 @@ def test_a_direction_whose_rate_varies_keeps_its_shaper() -> None:
     assert space.shapes(experiment.load("lte").scenario, [0.9]) == ['{ up = "4500kbit" }']
 
 
+def test_a_router_bounds_the_rates_of_the_search() -> None:
+    words = {"plan": "cable-250-20", "with": "valorant", "router": "ath79"}
+    assert space.shapes(experiment.load(presets=words).scenario, [0.85, 0.9, 0.95]) == [
+        '{ up = "17mbit", down = "53mbit" }',
+        '{ up = "18mbit", down = "52mbit" }',
+        '{ up = "19mbit", down = "51mbit" }',
+    ]
+
+
 def test_a_scenario_without_games_has_nobody_to_go_first(short: Experiment) -> None:
     alone = short.with_({"flow.quake3.enabled": "false"}).scenario
     keys = {each.key for each in space.shipped(alone).parameters}

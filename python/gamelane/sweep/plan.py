@@ -97,13 +97,14 @@ def overrides(sweep: Sweep, values: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _base(sweep: Sweep) -> _native.Scenario:
-    base = sweep.base
-    for key, value in sweep.settings.items():
-        try:
-            base = base.with_overrides([(key, value)])
-        except ScenarioError as refusal:
-            raise sweep.source.from_scenario(f"set.{key}", value, refusal) from None
-    return base
+    settings = sweep.settings
+    if not settings:
+        return sweep.base
+    try:
+        return sweep.base.with_overrides(list(settings.items()))
+    except ScenarioError as refusal:
+        key = _named(settings, refusal) or next(iter(settings))
+        raise sweep.source.from_scenario(f"set.{key}", settings[key], refusal) from None
 
 
 def _scenario(sweep: Sweep, base: _native.Scenario, values: Mapping[str, str]) -> _native.Scenario:
@@ -119,14 +120,19 @@ def _refused(
     """Refuse the value of an axis if no combination accepts it, else the combination."""
     for axis in sweep.grid.axes:
         own = {key: values[key] for key in axis.keys}
-        key = next((key for key in own if f" {key}=" in refusal.file), None)
+        key = _named(own, refusal)
         if key is not None and not _accepted_somewhere(sweep, base, own):
             table = "axes" if len(own) == 1 else "linked"
             return sweep.source.from_scenario(f"{table}.{key}", own[key], refusal)
-    key = next((key for key in values if f" {key}=" in refusal.file), next(iter(values)))
+    key = _named(values, refusal) or next(iter(values))
     return sweep.source.from_scenario(
         f"axes.{key}", f"the combination {label(values)}", refusal, hint="[[skip]] removes combinations"
     )
+
+
+def _named(settings: Mapping[str, str], refusal: ScenarioError) -> str | None:
+    """Return the key that a refusal is about."""
+    return next((key for key in settings if f" {key}=" in refusal.file), None)
 
 
 def _accepted_somewhere(sweep: Sweep, base: _native.Scenario, own: Mapping[str, str]) -> bool:

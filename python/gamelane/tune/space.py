@@ -16,6 +16,7 @@ from pydantic import Field, model_validator
 
 from gamelane import _native, quantity
 from gamelane.catalogue import INTERACTIVE
+from gamelane.errors import ScenarioError
 from gamelane.keys import keys
 from gamelane.sweep.refusal import Source
 from gamelane.sweep.tables import Table, Value, parse
@@ -145,7 +146,8 @@ def accepted(
 def shapes(scenario: _native.Scenario, shares: Sequence[float]) -> list[str]:
     """Return rates for both directions at these shares of the link's rates; none if the link has no fixed rate.
 
-    A direction whose rate varies keeps the scenario's shaper, which autorate needs.
+    A direction whose rate varies keeps the scenario's shaper, which autorate needs. A router lowers the rates to what
+    it can do, so several shares can be one value.
     """
     link = tomllib.loads(scenario.to_toml())["link"]
     rates = {way: quantity.parse(link[way], "bit/s") for way in WAYS if way in link}
@@ -154,9 +156,17 @@ def shapes(scenario: _native.Scenario, shares: Sequence[float]) -> list[str]:
     kept = {way: rate for way, rate in _shaped(scenario).items() if way not in rates}
     found = []
     for share in shares:
-        shaped = {way: f"{(rate or 0) * share / 1e3:.0f}kbit" for way, rate in rates.items()} | kept
-        found.append("{ " + ", ".join(f'{way} = "{rate}"' for way, rate in shaped.items()) + " }")
-    return found
+        wanted = {way: f"{(rate or 0) * share / 1e3:.0f}kbit" for way, rate in rates.items()} | kept
+        try:
+            shaped = _shaped(scenario.with_overrides([("gateway.shape", _table(wanted))]))
+        except ScenarioError:  # a combination that the search leaves out
+            shaped = wanted
+        found.append(_table(shaped))
+    return list(dict.fromkeys(found))
+
+
+def _table(rates: Mapping[str, str]) -> str:
+    return "{ " + ", ".join(f'{way} = "{rate}"' for way, rate in rates.items()) + " }"
 
 
 def _shaped(scenario: _native.Scenario) -> Mapping[str, str]:

@@ -81,7 +81,7 @@ pub(crate) fn behaviour(
 const MIN_RATE: f64 = 4.0;
 const MAX_RATE: f64 = 250.0;
 /// Maximum mean payload of a game in bytes. The games measured in the literature (TEACUP, D-ITG, NGMN) are below.
-const MAX_MEAN_SIZE: f64 = 600.0;
+pub(super) const MAX_MEAN_SIZE: f64 = 600.0;
 /// Minimum share of gaps near the tick for a steady pace.
 pub(super) const REGULAR: f64 = 0.6;
 const MIN_LASTED_NS: u64 = 3_000_000_000;

@@ -3,7 +3,7 @@
 use gamelane_core::FlowKey;
 
 use super::direction::Direction;
-use super::game::{Behaviour, Updates};
+use super::game::{Behaviour, MAX_MEAN_SIZE, Updates};
 use super::games::Kind;
 use super::under_load::{Load, UnderLoad};
 use crate::names::Heard;
@@ -153,11 +153,16 @@ fn is_thin(counts: &HalfCounts) -> Option<bool> {
     (in_flight.count() >= MIN_PACKETS).then(|| in_flight.quantile(0.95).is_some_and(|most| most < 4.0))
 }
 
-/// True if a TCP connection behaves like a game: it lasts, both sides send, and at least one direction is thin.
+/// True if a TCP connection behaves like a game: it lasts, both sides send small messages, and at least one direction is
+/// thin. The requests of a video or of a download are thin too, but the answers are large.
 pub(super) fn is_conversation(halves: [&HalfCounts; 2], lasted_ns: u64) -> bool {
     lasted_ns >= CONVERSATION_NS
-        && halves.iter().all(|counts| counts.data_packets >= CONVERSATION_PACKETS)
+        && halves.iter().all(|counts| counts.data_packets >= CONVERSATION_PACKETS && is_small(counts))
         && halves.iter().any(|counts| is_thin(counts) == Some(true))
+}
+
+fn is_small(counts: &HalfCounts) -> bool {
+    counts.new_bytes as f64 <= counts.data_packets as f64 * MAX_MEAN_SIZE
 }
 
 /// Minimum length of a game.

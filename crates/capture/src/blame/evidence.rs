@@ -102,8 +102,7 @@ impl Evidence {
         if let TransportReport::Tcp(tcp) = &report.transport {
             self.add_round_trips(tcp, home, ends[1 - up], up, report.load_at_start);
         }
-        let kind = if is_bulky(report) { Kind::Other } else { report.kind() };
-        let is_game = kind != Kind::Other;
+        let is_game = report.kind() != Kind::Other;
         let is_full = if is_game {
             self.games.len() >= MOST_GAMES
         } else {
@@ -274,11 +273,6 @@ fn has_pauses(report: &FlowReport, direction: usize) -> bool {
     is_voice_tick && is_small && updates.gaps >= 2 && paused_ns * 10.0 >= lasted_ns
 }
 
-/// True for large messages over TCP. A video or a download that pauses is thin at times, too.
-fn is_bulky(report: &FlowReport) -> bool {
-    report.directions.iter().any(|direction| direction.sizes.mean().is_some_and(|mean| mean > LARGE))
-}
-
 /// Smallest round trip from the capture point to the receiver of a direction.
 fn least_rtt(tcp: &TcpReport, direction: usize) -> Option<u64> {
     let counts = &tcp.halves[direction].counts;
@@ -298,8 +292,6 @@ const fn hops(limit: u8) -> u8 {
     }
 }
 
-/// Mean payload of a message that is no game's, in bytes. It is the limit for UDP games.
-const LARGE: f64 = 600.0;
 /// Lengths of the frames of voice codecs.
 const VOICE_TICKS_MS: [f64; 5] = [10.0, 20.0, 30.0, 40.0, 60.0];
 /// Largest mean payload of a call in bytes.

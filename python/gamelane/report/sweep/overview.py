@@ -137,9 +137,11 @@ def headline(records: SweepRecords) -> str:
     if metric is None or ends is None:
         return "No run has finished."
     best, worst = (words(metric, cell.estimate(metric).mean) for cell in ends)
-    text = (
-        f"{metric.name} ranges from {best} ({described(records, ends[0])}) to {worst} ({described(records, ends[1])})."
-    )
+    if len(records.cells) == 1:
+        text = f"{metric.name} is {best}."
+    else:
+        low, high = (described(records, cell) for cell in ends)
+        text = f"{metric.name} ranges from {best} ({low}) to {worst} ({high})."
     if records.limits:
         verdicts = [keeps(cell, records.limits) for cell in records.cells]
         known = [verdict for verdict in verdicts if verdict is not None]
