@@ -10,10 +10,9 @@ import altair as alt
 import vl_convert
 
 from gamelane import whole
+from gamelane.analysis.fares import Grade
 from gamelane.plot.images import VEGA_LITE, themed
 from gamelane.plot.style import CONFIG
-
-from .verdicts import Grade
 
 GRADES = {Grade.GOOD: "#1a9e77", Grade.PLAYABLE: "#b9cf6a", Grade.DEGRADED: "#e8a33d", Grade.UNPLAYABLE: "#c0432b"}
 """From green to red; each cell also has its number, for readers who see no difference."""

@@ -18,7 +18,13 @@ LARGEST = 65_507
 @click.option(
     "--size", type=click.IntRange(1, LARGEST), metavar="BYTES", default=1470, help="UDP payload of each packet, bytes."
 )
-@click.option("--length", type=click.FloatRange(1, 3600), metavar="S", default=30.0, help="Length of a trial, seconds; shorter above 200,000 packets.")
+@click.option(
+    "--length",
+    type=click.FloatRange(1, 3600),
+    metavar="S",
+    default=30.0,
+    help="Length of a trial, seconds; shorter above 200,000 packets.",
+)
 @click.option("--lowest", type=click.IntRange(1), metavar="KBIT", default=64, help="Rate of the first trial, kbit/s.")
 @click.option(
     "--highest", type=click.IntRange(1), metavar="KBIT", default=1_000_000, help="Highest rate tried, kbit/s."

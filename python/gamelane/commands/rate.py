@@ -64,7 +64,9 @@ def rate(
     below = [trial for trial in found["trials"] if trial["rate_bps"] <= (found["free_bps"] or 0)]
     if any(trial["shows"] == "loss" for trial in below):
         share = sum(trial["lost"] for trial in below) / sum(trial["sent"] for trial in below)
-        stdout().print(f"The link itself loses {100 * share:.1f} % of the packets. No rate avoids that.", highlight=False)
+        stdout().print(
+            f"The link itself loses {100 * share:.1f} % of the packets. No rate avoids that.", highlight=False
+        )
 
 
 SHOWS = {"free": "no queue", "queue": "a queue", "loss": "loss, no delay", "too-few": "too few packets"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -119,16 +119,17 @@ QUEUES = {word: (catalogue.QUEUES[word].label, colour) for word, colour in _queu
 
 
 def variant_looks(results: Results) -> dict[str, Look]:
-    """Label each variant by its queue if that is unique, else by its name."""
+    """Label each variant by its queue if the variants are queues, else by its name."""
     if results.sources:
         return _overlaid_looks(results)
     queues = [_queues(variant) for variant in results.variants]
     apart = len({up for up, _ in queues}) == len(queues) and all(up in QUEUES for up, _ in queues)
+    named = all(variant.name in QUEUES and "policy" not in variant.overrides for variant in results.variants)
     if results.engine == "live":  # live packets did not pass through the scenario's queues
         return {variant.name: Look(REAL, OTHERS[0], "") for variant in results.variants}
     looks = {}
     for position, (variant, queue) in enumerate(zip(results.variants, queues, strict=True)):
-        if apart and (len(queues) == 1 or variant.name in QUEUES):
+        if apart and (named or len(queues) == 1):
             looks[variant.name] = Look(_queue_label(queue), QUEUES[queue[0]][1], _limit(variant))
         else:
             changes = ", ".join(f"{key} = {value}" for key, value in variant.overrides.items())
@@ -209,6 +210,14 @@ def _limit(variant: Variant) -> str:
 
 
 def _both_ways(variant: Variant, key: str) -> tuple[str, str]:
-    gateway = tomllib.loads(variant.toml).get("gateway", {})
-    up, down = (str(gateway.get(way, {}).get(key, "")) for way in ("up", "down"))
+    """Return a key of the queues where packets wait. Upstream of an unshaped cable modem that is the modem's."""
+    scenario = tomllib.loads(variant.toml)
+    gateway = scenario.get("gateway", {})
+    in_modem = scenario.get("link", {}).get("kind") == "docsis" and not _shapes_up(gateway)
+    up, down = (str(gateway.get(queue, {}).get(key, "")) for queue in ("modem" if in_modem else "up", "down"))
     return up, down
+
+
+def _shapes_up(gateway: Mapping[str, Any]) -> bool:
+    shape = gateway.get("shape")
+    return bool(shape.get("up") if isinstance(shape, Mapping) else shape)

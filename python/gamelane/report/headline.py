@@ -33,7 +33,7 @@ def headline(results: Results) -> str:
     peaks = {row.variant.name: row.cells[keys.index("rtt_ms.max")] for row in table.rows}
     known = {name: peak for name, peak in peaks.items() if peak.mean is not None}
     if not known:
-        return f"No packet of {flow.name} completed a round trip."
+        return f"No packet of {flow.name} was answered."
     worst = max(known, key=lambda name: known[name].mean or 0.0)
     best = min(known, key=lambda name: known[name].mean or 0.0)
     if worst == best:
@@ -44,6 +44,8 @@ def headline(results: Results) -> str:
             f"{where} RTT of {noun(flow)} is {number(median.mean)} ms at the median "
             f"and at most {number(known[worst].mean)} ms; {_loss(loss)}.{_runs(results)}"
         )
+    if number(known[worst].mean) == number(known[best].mean):
+        return f"The highest RTT of {noun(flow)} is {number(known[worst].mean)} ms with each of them.{_runs(results)}"
     return (
         f"The highest RTT of {noun(flow)} is {number(known[worst].mean)} ms with {looks[worst].label} "
         f"and {number(known[best].mean)} ms with {looks[best].label}.{_runs(results)}"

@@ -11,19 +11,20 @@ from markupsafe import escape
 from gamelane.advise.measured import Measured
 from gamelane.plot.panels import Figure
 from gamelane.plot.style import flow_colours, variant_looks
-from gamelane.records.results import GATEWAY, Results
+from gamelane.records.results import GATEWAY, Flow, Results
 from gamelane.report import measure
 from gamelane.report.agreement import BOUND, sheets
+from gamelane.report.fares import Row, rows
 from gamelane.report.figures import figures
 from gamelane.report.headline import headline
 from gamelane.report.pages import environment, render
-from gamelane.report.tables import focus, neighbours_table, summary_table
+from gamelane.report.tables import Table, focus, neighbours_table, summary_table
 
 
 def page(results: Results, drawn: list[Figure] | None = None, measured: Measured | None = None) -> str:
     """Return the page. With many flows, it folds what is not about games and calls."""
     drawn = figures(results) if drawn is None else drawn
-    main = focus(results)
+    main, fares = focus(results), rows(results)
     many = len(results.flows) > MANY and len(main) < len(results.flows)
     first = [
         each
@@ -44,7 +45,8 @@ def page(results: Results, drawn: list[Figure] | None = None, measured: Measured
         meaning=[*measure.graded(measured), *measure.limits(measured), measure.clock(measured)] if measured else [],
         looks=variant_looks(results),
         colours=flow_colours(results.flows),
-        tables=[(flow, summary_table(results, flow), neighbours_table(results, flow)) for flow in focus(results)],
+        tables=[(flow, summary_table(results, flow), _neighbours(results, flow, fares)) for flow in main],
+        fares=fares,
         runs=max(len(variant.runs) for variant in results.variants),
         agreement=sheets(results),
         bound=BOUND,
@@ -52,6 +54,11 @@ def page(results: Results, drawn: list[Figure] | None = None, measured: Measured
         at_gateway=results.engine == GATEWAY,
         commands=commands(results),
     )
+
+
+def _neighbours(results: Results, flow: Flow, fares: Sequence[Row]) -> Table | None:
+    """Return the goodput of the others below the last table, unless the table of all applications has it."""
+    return neighbours_table(results, flow) if not fares and flow == focus(results)[-1] else None
 
 
 MANY = 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -14,6 +15,7 @@ from rich.text import Text
 from gamelane.analysis.stats import Estimate
 from gamelane.plot.style import Look, half_width, number, variant_looks
 from gamelane.records.results import GATEWAY, Results
+from gamelane.report.fares import Cell, Row, rows
 from gamelane.report.headline import headline
 from gamelane.report.tables import Column, Table, focus, shapers_table, summary_table
 
@@ -21,13 +23,17 @@ T = TypeVar("T")
 
 
 def show(results: Results, console: Console) -> None:
-    """Print headline, one table per main flow, and caveats."""
+    """Print headline, the table of the main flow or of all that have one, that of all applications, and caveats."""
     looks = variant_looks(results)
     console.print(Text(headline(results), style="bold"))
-    for flow in focus(results):
+    fares = rows(results)
+    for flow in focus(results)[: 1 if fares else None]:
         console.print()
         console.print(Text(f"{flow.name}: {flow.label}", style="italic"))
         _print(summary_table(results, flow), looks, console)
+    if fares:
+        console.print()
+        _print_fares(fares, [looks[variant.name].label for variant in results.variants], console)
     shapers = shapers_table(results)
     if shapers:
         console.print()
@@ -68,9 +74,13 @@ def _print(table: Table, looks: dict[str, Look], console: Console) -> None:
 def _fitting(table: Table, looks: dict[str, Look], console: Console) -> Grid | None:
     for gap, intervals in ((2, True), (1, True), (2, False), (1, False)):
         grid = _grid(table, looks, gap=gap, intervals=intervals)
-        if Measurement.get(console, console.options.update_width(UNBOUNDED), grid).maximum <= console.width:
+        if _width(grid, console) <= console.width:
             return grid
     return None
+
+
+def _width(grid: Grid, console: Console) -> int:
+    return Measurement.get(console, console.options.update_width(UNBOUNDED), grid).maximum
 
 
 def _least(table: Table) -> int:
@@ -91,6 +101,45 @@ def _grid(table: Table, looks: dict[str, Look], *, gap: int, intervals: bool) ->
     for row in table.rows:
         grid.add_row(looks[row.variant.name].label, *(cell(each, intervals=intervals) for each in row.cells))
     return grid
+
+
+def _print_fares(fares: Sequence[Row], variants: Sequence[str], console: Console) -> None:
+    """Print the table in the width of the terminal. A narrow one has intervals and then columns further below."""
+    console.print(Text("All applications, each by the worst of its flows", style="italic"))
+    intervals, left = True, list(range(len(variants)))
+    while left:
+        for count in range(len(left), 0, -1):
+            grid = _fares_grid(fares, variants, left[:count], intervals=intervals)
+            if _width(grid, console) <= console.width:
+                break
+        if count < len(left) and intervals:
+            intervals = False
+            continue
+        console.print(grid)
+        left = left[count:]
+    marks = sorted({cell.grade for row in fares for cell in row.cells if cell.grade is not None and cell.grade.mark})
+    if marks:
+        console.print(Text(", ".join(f"{grade.mark}{grade.word}" for grade in marks), style="dim"))
+
+
+def _fares_grid(fares: Sequence[Row], variants: Sequence[str], places: Sequence[int], *, intervals: bool) -> Grid:
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    grid.add_column("", no_wrap=True)
+    grid.add_column("", no_wrap=True)
+    for place in places:
+        grid.add_column(variants[place], justify="right", no_wrap=True)
+    last = None
+    for row in fares:
+        name = "" if row.application is last else row.application.name
+        last = row.application
+        cells = (_fare(row.cells[place], intervals=intervals) for place in places)
+        grid.add_row(name, f"{row.figure.heading}, {row.figure.unit}", *cells)
+    return grid
+
+
+def _fare(of: Cell, *, intervals: bool) -> Text:
+    value = Text("none") if of.value.mean is None else cell(of.value, intervals=intervals)
+    return Text("" if of.grade is None else of.grade.mark).append(value)
 
 
 def _heading(column: Column) -> str:

@@ -21,10 +21,10 @@ WIDTH_WITHOUT_TERMINAL = 160
 
 
 def stdout() -> Console:
-    """Return a console for results. Without a terminal it is wide enough not to wrap tables."""
+    """Return a console for results. Without a terminal and without $COLUMNS it is wide enough not to wrap tables."""
     from rich.console import Console  # noqa: PLC0415 - loads slowly, and --json needs none
 
-    wide = None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL
+    wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH_WITHOUT_TERMINAL
     return Console(width=wide, highlight=False, soft_wrap=False, markup=False)
 
 
