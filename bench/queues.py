@@ -9,10 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
+from gamelane.analysis.metrics import find
 from gamelane.analysis.quality import grade
 from gamelane.analysis.stats import Estimate
 from gamelane.plot.style import QUEUES, half_width, number
-from gamelane.sweep.metrics import find
 from gamelane.sweep.records import Cell, SweepRecords, read
 
 HOUSEHOLDS = {"wired": "Wired, 12/1 Mbit/s", "docsis": "Cable modem, 12/1 Mbit/s", "wifi-g": "Wi-Fi, 802.11g"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from gamelane import Experiment, Results
 from tests.real_time import repeat
 
 ROOT = Path(__file__).parents[1]
+
+os.environ.pop("COLUMNS", None)  # workers of pytest-xdist set it; commands print as wide as into a pipe
 
 HOUSEHOLD = """
 name = "short"

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from gamelane import Experiment, UsageError, _native, experiment, library
+from gamelane.analysis.metrics import metrics
 from gamelane.apply import TARGETS
 from gamelane.catalogue import INTERACTIVE
 from gamelane.report import sheets, tune_figure
 from gamelane.report.tune import KNEE, over, recommendation, words
-from gamelane.sweep.metrics import metrics
 from gamelane.tune import asked, known, space
 from gamelane.tune import needs as need
 from gamelane.tune.choose import Trial, is_better, knee, pareto, recommended, signed

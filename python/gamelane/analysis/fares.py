@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from gamelane import _native
+from gamelane.analysis.metrics import Metric, Row, UnknownMetric, find
 from gamelane.analysis.quality import GRADES
 from gamelane.catalogue import MMO, group
-from gamelane.sweep.metrics import Metric, Row, UnknownMetric, find
 
 
 class Grade(IntEnum):
@@ -55,7 +55,7 @@ class Figure:
     unit: str
     metric: str
     scale: float
-    limits: Sequence[float] = ()
+    limits: tuple[float, ...] = ()
     combine: Callable[[Iterable[float]], float] = max
     only_from: float | None = None
     """Tables leave it out if it is below this everywhere."""
@@ -121,7 +121,7 @@ def applications(flows: Iterable[tuple[str, str, str]], seconds: float) -> list[
     return made
 
 
-def _figures(app: str, limits_ms: Sequence[float], count: int, seconds: float) -> tuple[Figure, ...]:
+def _figures(app: str, limits_ms: tuple[float, ...], count: int, seconds: float) -> tuple[Figure, ...]:
     kind = group(app)
     if app == MMO:
         return (Figure("to the player 99 %", "ms", "p99({flow}.thin.down.delivery)", 1, limits_ms),)

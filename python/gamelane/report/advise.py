@@ -18,12 +18,12 @@ from gamelane.advise.advice import Advice
 from gamelane.advise.measured import Measured
 from gamelane.analysis.bottleneck import Lane, Range
 from gamelane.analysis.line import Phase
+from gamelane.analysis.metrics import metrics
 from gamelane.catalogue import INTERACTIVE
 from gamelane.plot.style import number
 from gamelane.report import tune
 from gamelane.report.phase_figure import Series, figure
 from gamelane.report.sheets import Heading, Sheet, searched, write
-from gamelane.sweep.metrics import metrics
 from gamelane.tune.choose import Trial
 
 SCHEMA = 1

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gamelane.analysis.fares import GOODPUT, Application, Figure, Grade, applications
+from gamelane.analysis.flatten import flatten
+from gamelane.analysis.metrics import Metric, metrics
 from gamelane.analysis.stats import Estimate, estimate
 from gamelane.catalogue import BULK
 from gamelane.records.results import GATEWAY, Results
 from gamelane.report.tables import focus
-from gamelane.sweep.flatten import flatten
-from gamelane.sweep.metrics import Metric, metrics
 
 Columns = Mapping[str, float | int | str | None]
 """The numbers of a run, by column."""

@@ -125,7 +125,7 @@ def _print_fares(fares: Sequence[Row], variants: Sequence[str], console: Console
 def _fares_grid(fares: Sequence[Row], variants: Sequence[str], places: Sequence[int], *, intervals: bool) -> Grid:
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     grid.add_column("", no_wrap=True)
-    grid.add_column("", no_wrap=True)
+    grid.add_column("")
     for place in places:
         grid.add_column(variants[place], justify="right", no_wrap=True)
     last = None

@@ -11,12 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from gamelane import quantity
+from gamelane.analysis.metrics import Metric
 from gamelane.analysis.stats import Estimate
 from gamelane.apply import Recipe
 from gamelane.plot.style import half_width, number
 from gamelane.report.sweep.overview import SCALES
 from gamelane.sweep.budget import Limit
-from gamelane.sweep.metrics import Metric
 from gamelane.tune.choose import Trial
 from gamelane.tune.objective import over_seeds
 from gamelane.tune.parameters import QUEUE, SHAPE, Settings

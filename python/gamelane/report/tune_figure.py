@@ -5,10 +5,10 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
+from gamelane.analysis.metrics import Metric
 from gamelane.report.figures import Figure, Key, Panel
 from gamelane.report.series import inline
 from gamelane.report.tune import KNEE, factor, over, unit
-from gamelane.sweep.metrics import Metric
 from gamelane.tune.choose import Trial
 from gamelane.tune.search import Found
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from gamelane.analysis.metrics import Metric
 from gamelane.analysis.stats import Estimate
-from gamelane.sweep.metrics import Metric
 
 OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     "<=": operator.le,

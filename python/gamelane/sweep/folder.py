@@ -18,10 +18,10 @@ from typing import Any
 import polars as pl
 
 from gamelane import _native, whole
+from gamelane.analysis.flatten import flatten
 from gamelane.errors import OutputError, RecordsError, UsageError
 from gamelane.records import manifest as documents
 from gamelane.sweep import journal
-from gamelane.sweep.flatten import flatten
 from gamelane.sweep.plan import Plan
 
 SCHEMA = 1

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from gamelane import _native, experiment, quantity
+from gamelane.analysis.flatten import flatten
+from gamelane.analysis.metrics import Metric, UnknownMetric, find, metrics
 from gamelane.errors import ScenarioError
 from gamelane.sweep.axes import label
 from gamelane.sweep.budget import Budget, Limit
 from gamelane.sweep.file import Sweep
-from gamelane.sweep.flatten import flatten
-from gamelane.sweep.metrics import Metric, UnknownMetric, find, metrics
 
 
 @dataclass(frozen=True)

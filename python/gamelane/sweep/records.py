@@ -16,12 +16,12 @@ from typing import Any
 import polars as pl
 
 from gamelane import quantity
+from gamelane.analysis.metrics import Metric, find, metrics
 from gamelane.analysis.stats import Estimate, estimate
 from gamelane.catalogue import INTERACTIVE
 from gamelane.sweep import folder as store
 from gamelane.sweep.budget import Budget, Limit
 from gamelane.sweep.labels import labels
-from gamelane.sweep.metrics import Metric, find, metrics
 
 
 @dataclass(frozen=True)

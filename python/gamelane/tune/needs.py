@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from gamelane import _native
+from gamelane.analysis.metrics import Metric, find, metrics
 from gamelane.catalogue import INTERACTIVE, group
 from gamelane.errors import UsageError
 from gamelane.sweep.budget import Limit
-from gamelane.sweep.metrics import Metric, find, metrics
 from gamelane.tune import known, objective
 from gamelane.tune.objective import Aim, Goal, Row, Wishes, over_seeds
 from gamelane.tune.search import Runner

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from gamelane import _native, quantity
+from gamelane.analysis.flatten import flatten
+from gamelane.analysis.metrics import Metric, UnknownMetric, find
 from gamelane.analysis.stats import Estimate, estimate
 from gamelane.errors import UsageError
 from gamelane.sweep.budget import Limit
-from gamelane.sweep.flatten import flatten
-from gamelane.sweep.metrics import Metric, UnknownMetric, find
 
 GOAL = re.compile(r"\s*(min|max)\s+(\S.*?)\s*")
 BOUND = re.compile(r"\s*(\S.*?)\s*(<=|<|>=|>)\s*(\S.*?)\s*")

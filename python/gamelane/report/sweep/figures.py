@@ -9,12 +9,12 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from gamelane.analysis.metrics import Metric
 from gamelane.quantity import NUMBER_AND_UNIT
 from gamelane.report.figures import Chart, Figure, Key, Panel
 from gamelane.report.series import inline
 from gamelane.report.sweep import colours, overview
 from gamelane.report.sweep.plots import Wanted, metric_of, over_seeds, wanted
-from gamelane.sweep.metrics import Metric
 from gamelane.sweep.records import Cell, Dimension, SweepRecords
 
 BOX = ("min", "low", "lower", "median", "upper", "high")

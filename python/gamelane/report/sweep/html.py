@@ -13,6 +13,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from gamelane.analysis.metrics import Metric
 from gamelane.analysis.stats import paired, t_quantile
 from gamelane.report.figures import Figure
 from gamelane.report.pages import render, script_json, text
@@ -20,7 +21,6 @@ from gamelane.report.sweep import overview
 from gamelane.report.sweep.colours import HEAT
 from gamelane.sweep import folder as store
 from gamelane.sweep.budget import Limit
-from gamelane.sweep.metrics import Metric
 from gamelane.sweep.records import SweepRecords
 
 HERE = Path(__file__).parent

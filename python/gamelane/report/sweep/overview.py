@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from gamelane.analysis.metrics import Metric
 from gamelane.sweep.budget import Limit
-from gamelane.sweep.metrics import Metric
 from gamelane.sweep.records import Cell, Dimension, SweepRecords
 
 PANELS = 6

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gamelane import quantity
+from gamelane.analysis.metrics import Metric, find
 from gamelane.analysis.stats import Estimate, estimate
 from gamelane.report.sweep import overview
-from gamelane.sweep.metrics import Metric, find
 from gamelane.sweep.records import Cell, SweepRecords
 
 

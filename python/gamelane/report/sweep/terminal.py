@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from gamelane.analysis.metrics import Metric
 from gamelane.report.sweep.overview import (
     Layout,
     Square,
@@ -19,7 +20,6 @@ from gamelane.report.sweep.overview import (
     scaled,
     squares,
 )
-from gamelane.sweep.metrics import Metric
 from gamelane.sweep.records import SweepRecords
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gamelane import quantity
+from gamelane.analysis.metrics import UnknownMetric, find, metrics
 from gamelane.analysis.stats import Estimate
 from gamelane.sweep.budget import Limit
-from gamelane.sweep.metrics import UnknownMetric, find, metrics
 
 COLUMNS = [
     "link.rtt",
