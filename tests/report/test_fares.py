@@ -60,7 +60,7 @@ def test_flows_of_one_preset_are_one_application_and_the_worst_speaks() -> None:
     ]
     games, copies = applications(flows, 10.0)
     assert games.name == "cs2 (2)"
-    assert games.figures[0].limits == (50, 90, 150)
+    assert list(games.figures[0].limits) == [50, 90, 150]
     late = {"flows.cs2.rtt_ms.p99": 20.0, "flows.cs2-2.rtt_ms.p99": 151.0}
     assert games.figures[0].of(late, metrics(late), games.flows) == 151
     grades = [games.figures[0].grade(value) for value in (50, 151, None)]
