@@ -26,7 +26,6 @@ __all__ = [
     "drop_privileges",
     "find_rate",
     "generate",
-    "household",
     "keeps_whole_flows",
     "message_schedule",
     "models",
@@ -115,6 +114,7 @@ class PresetDescription(TypedDict):
     ports: list[str]
     quality: Quality | None
     remember: str | None
+    file: str | None
 
 @type_check_only
 class Trial(TypedDict):
@@ -413,7 +413,6 @@ def generate(scenario: Scenario, seed: int, *, path: str | None = None) -> Gener
 def message_schedule(scenario: Scenario, flow: int, seed: int) -> MessageSchedule: ...
 def models() -> list[ModelDescription]: ...
 def presets() -> list[PresetDescription]: ...
-def household(name: str) -> str: ...
 def catalogue() -> str: ...
 def read_quantity(text: str, kind: str) -> int: ...
 def quantity_units(kind: str) -> list[str]: ...

@@ -24,15 +24,16 @@ def sweeps() -> list[str]:
     return _names(SWEEPS)
 
 
-def households() -> list[str]:
-    """Return the names of the shipped households."""
-    return [each["name"] for each in _native.presets() if each["word"] == "household"]
+def households() -> dict[str, str]:
+    """Return the texts of the shipped households by name."""
+    presets = (each for each in _native.presets() if each["word"] == "household")
+    return {each["name"]: each["file"] or "" for each in presets}
 
 
 def source(path_or_name: str) -> tuple[str, Path]:
     """Return the text of a scenario and its path. The path of a shipped household does not exist."""
-    if path_or_name in households() and not Path(path_or_name).is_file():
-        return _native.household(path_or_name), Path(f"{path_or_name}.toml")
+    if not Path(path_or_name).is_file() and (text := households().get(path_or_name)):
+        return text, Path(f"{path_or_name}.toml")
     path = find(path_or_name)
     return text_of(path), path
 
@@ -61,11 +62,18 @@ def _find(path_or_name: str, folder: Path, what: tuple[str, type[ValueError]]) -
         return named
     noun, refusal = what
     names = [*_names(folder), *(households() if folder == SHIPPED else [])]
+    hint = (_as_option(path_or_name) if folder == SHIPPED else "") or did_you_mean(path_or_name, names)
     raise refusal(
         f"{path_or_name}: {f'this is a folder, not a {noun}' if path.is_dir() else f'no such {noun}'}\n"
         f"  allowed: a path to a TOML file, or one of {', '.join(names) or '(none shipped)'}"
-        f"{did_you_mean(path_or_name, names)}"
+        f"{hint}"
     )
+
+
+def _as_option(name: str) -> str:
+    """Return the hint for the name of a preset that is no household."""
+    word = next((each["word"] for each in _native.presets() if each["name"] == name), None)
+    return f"\n  hint:    {name} is a preset: give it as --{word} {name}" if word else ""
 
 
 def text_of(path: Path) -> str:

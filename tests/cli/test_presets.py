@@ -67,8 +67,13 @@ def test_a_household_runs_by_name_and_with_more(tmp_path: Path) -> None:
         (("--plan", "cable-250", "--with", "lol"), ["--plan cable-250", "no such plan", 'did you mean "cable-250-20"']),
         ((*HOME[:2], "--with", "valorent"), ["--with valorent", "no such preset", 'did you mean "valorant"']),
         ((*HOME, "--plan", "adsl-16-1"), ["--plan adsl-16-1", "a household has one, and cable-250-20 is given too"]),
-        ((*HOME[:2], "--with", "adsl-16-1"), ['adsl-16-1 is a plan: plan = "adsl-16-1"']),
-        (("--with", "valorant"), ["a household needs a plan and applications"]),
+        ((*HOME[:2], "--with", "adsl-16-1"), ["adsl-16-1 is a plan; give it as `plan`"]),
+        (("--with", "valorant"), ["--with valorant: a household needs a plan too", "--plan cable-250-20"]),
+        (HOME[:2], ["--plan cable-250-20: a household needs applications too", "--with valorant"]),
+        ((*HOME, "--set", "plan=adsl-16-1"), ["--set plan=adsl-16-1", "cable-250-20 is given too"]),
+        ((*HOME[:2], "--with", ","), ["--with ,", "this takes names of presets"]),
+        (("valorant",), ["valorant: no such scenario", "give it as --with valorant"]),
+        ((*HOME, "--write", ""), ["--write", "names no file"]),
         (("familly",), ["did you mean `family`"]),
     ],
 )
@@ -128,3 +133,21 @@ def test_presets_as_json() -> None:
     assert valorant["asks_bps"]["down"] == pytest.approx(193e3, rel=0.02)
     labels = {source.partition(":")[0] for source in valorant["sources"].values()}
     assert labels <= {"measured", "published", "estimate"}
+
+
+@pytest.mark.parametrize(
+    ("preset", "said", "unsaid"),
+    [
+        ("cake", ["a share of the link's rates", 'isolation = "dual-srchost"', "OpenWrt, SQM"], "mbit"),
+        ("ath79", ["both directions together", 'shape = "70mbit"', "from memory"], "fifo"),
+        ("starlink", ["[gateway.isp]", "1830KiB", "link.loss"], "shapes"),
+        ("speedtest", ["as much as it gets", "connections = 8"], " Mbit/s down,"),
+        ("as-delivered", ["nothing is shaped"], "[gateway"),
+    ],
+)
+def test_a_preset_is_explained_by_its_own_keys(preset: str, said: list[str], unsaid: str) -> None:
+    done = gamelane("presets", preset)
+    assert done.returncode == 0, done.stderr
+    for part in said:
+        assert part in done.stdout
+    assert unsaid not in done.stdout

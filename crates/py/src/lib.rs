@@ -46,7 +46,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scenario::catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::models, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::presets, module)?)?;
-    module.add_function(wrap_pyfunction!(scenario::household, module)?)?;
     module.add_function(wrap_pyfunction!(datagrams::udp_datagrams, module)?)?;
     module.add_function(wrap_pyfunction!(generate::generate, module)?)?;
     module.add_function(wrap_pyfunction!(messages::message_schedule, module)?)?;

@@ -130,13 +130,6 @@ pub(crate) fn presets(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     py.import("json")?.call_method1("loads", (presets,))
 }
 
-/// Returns the text of a household that ships.
-#[pyfunction]
-pub(crate) fn household(name: &str) -> PyResult<&'static str> {
-    text::text::presets::household(name)
-        .ok_or_else(|| PyValueError::new_err(format!("{name}: no such household")))
-}
-
 /// Describes the shipped models.
 #[pyfunction]
 pub(crate) fn models(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
 from gamelane import experiment
 from gamelane.commands.variants import overrides
@@ -27,12 +28,12 @@ def chosen(
         "router": _once("--router", router),
     }
     given = {word: name for word, name in words.items() if name is not None}
-    if scenario is None and not {"plan", "with"} <= given.keys():
-        raise UsageError(
-            "a household needs a plan and applications\n"
-            "  allowed: a scenario, or for example --plan cable-250-20 --with valorant,netflix-4k\n"
-            "  hint:    `gamelane scenarios` and `gamelane presets` list what there is"
-        )
+    for setting in settings:
+        word, _, name = setting.partition("=")
+        if word in given and word != "with":
+            _refuse_second(f"--set {setting}", f"{word}={name}", given[word])
+    if scenario is None:
+        _refuse_half(given)
     try:
         read = experiment.load(scenario, given)
         keys = overrides(settings)
@@ -41,13 +42,36 @@ def chosen(
         raise _by_option(error, given) from None
 
 
+def _refuse_half(given: Mapping[str, str]) -> None:
+    """Refuse a household without a plan or without applications."""
+    lacking = [word for word in ("plan", "with") if word not in given]
+    if not lacking:
+        return
+    words = {"plan": "a plan", "with": "applications"}
+    has = ", ".join(f"--{word} {name}" for word, name in given.items())
+    raise UsageError(
+        f"{f'{has}: ' if has else ''}a household needs {' and '.join(words[word] for word in lacking)}"
+        f"{' too' if has else ''}\n"
+        f"  hint:    {' '.join(EXAMPLE[word] for word in lacking)}; `gamelane presets` lists more\n"
+        "  hint:    or give a scenario; `gamelane scenarios` lists those that ship"
+    )
+
+
+EXAMPLE = {"plan": "--plan cable-250-20", "with": "--with valorant,netflix-4k"}
+
+
 def _once(option: str, names: Sequence[str]) -> str | None:
     if len(names) > 1:
-        raise UsageError(
-            f"{option} {names[1]}: a household has one, and {names[0]} is given too\n"
-            f"  hint:    --compare {option.strip('-')}={','.join(names)} compares them"
-        )
+        _refuse_second(f"{option} {names[1]}", f"{option.strip('-')}={names[1]}", names[0])
     return names[0] if names else None
+
+
+def _refuse_second(given: str, pair: str, first: str) -> NoReturn:
+    word, _, name = pair.partition("=")
+    raise UsageError(
+        f"{given}: a household has one, and {first} is given too\n"
+        f"  hint:    --compare {word}={first},{name} compares them"
+    )
 
 
 def _by_option(error: ScenarioError, given: Mapping[str, str]) -> ScenarioError | UsageError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import groupby
 
 from rich.table import Table
@@ -19,6 +19,11 @@ TITLES = {
     "router": "--router: what shapes",
     "household": "households: gamelane run NAME",
 }
+SHAPES = {
+    "policy": "what the gateway shapes to, as a share of the link's rates; without it nothing is shaped",
+    "router": "the most that it shapes, both directions together",
+}
+"""What `shape` means in a file."""
 WIDE_PLAN = "fibre-1000-500"
 """A plan on which every application has what it asks for."""
 
@@ -97,15 +102,25 @@ def _explain(preset: _native.PresetDescription) -> None:
         for name, value in facts:
             table.add_row(name, value)
         out.print(table)
-    text = _expanded(preset)
-    out.print()
-    out.out(text.strip(), highlight=False)
+    text = _expanded(preset).strip()
+    if text:
+        out.print()
+        out.out(text, highlight=False)
+    if preset["word"] != "with" and preset["sources"]:
+        out.print()
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+        for key, source in preset["sources"].items():
+            table.add_row(key, source)
+        out.print(table)
 
 
 def _facts(preset: _native.PresetDescription) -> list[tuple[str, str]]:
     facts = []
     if asks := _asks(preset):
-        facts.append(("asks for", f"{_mbit(asks['down'])} Mbit/s down, {_mbit(asks['up'])} Mbit/s up"))
+        rates = (f"{_mbit(asks[way])} Mbit/s {way}" for way in ("down", "up") if asks[way])
+        facts.append(("asks for", ", ".join(rates) or "as much as it gets"))
+    if preset["word"] in SHAPES and "\nshape = " in (preset["file"] or ""):
+        facts.append(("shape", SHAPES[preset["word"]]))
     if preset["ports"]:
         facts.append(("server ports", ", ".join(preset["ports"])))
     if quality := preset["quality"]:
@@ -122,14 +137,13 @@ def _facts(preset: _native.PresetDescription) -> list[tuple[str, str]]:
 
 
 def _expanded(preset: _native.PresetDescription) -> str:
-    """Return the keys of a scenario that the preset stands for, with the sources of the numbers as comments."""
-    if preset["word"] == "household":
-        return _native.household(preset["name"])
-    wide: Sequence[tuple[str, str]] = [("plan", WIDE_PLAN), ("with", "web")]
-    words = [pair for pair in wide if pair[0] != preset["word"]] + [(preset["word"], preset["name"])]
-    text = _native.Scenario.parse("", "preset", words).show()
-    table = {"with": "[[flow]]", "plan": "[link]"}.get(preset["word"], "[gateway")
-    return _sections(text, table)
+    """Return the keys that the preset stands for; those of an application with the sources of its numbers."""
+    if preset["word"] == "with":
+        words = [("plan", WIDE_PLAN), ("with", preset["name"])]
+        return _sections(_native.Scenario.parse("", "preset", words).show(), "[[flow]]")
+    said = ("title =", "notes =", "question =", "remember =")
+    keys = (preset["file"] or "").partition("[source]")[0].splitlines()
+    return "\n".join(line for line in keys if not line.startswith(said))
 
 
 def _sections(text: str, table: str) -> str:

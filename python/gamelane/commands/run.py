@@ -184,6 +184,8 @@ def _page(results: Results, folder: Path) -> Path:
 
 def keep(text: str, file: Path, *, quiet: bool) -> None:
     """Write a scenario to a file that does not exist yet."""
+    if file.is_dir():
+        raise UsageError(f"--write {file}: this names no file, but a folder")
     if file.exists():
         raise UsageError(f"--write {file}: this file exists\n  hint:    choose another name, or remove the file")
     with whole.file(file) as partial:

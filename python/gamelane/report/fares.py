@@ -9,7 +9,7 @@ from gamelane.analysis.fares import GOODPUT, Application, Figure, Grade, applica
 from gamelane.analysis.flatten import flatten
 from gamelane.analysis.metrics import Metric, metrics
 from gamelane.analysis.stats import Estimate, estimate
-from gamelane.catalogue import BULK
+from gamelane.catalogue import BULK, INTERACTIVE
 from gamelane.records.results import GATEWAY, Results
 from gamelane.report.tables import focus
 
@@ -72,4 +72,5 @@ def _grade(figure: Figure, values: list[float | None]) -> Grade | None:
 def _needed(results: Results) -> bool:
     """Return whether flows besides the main one need more than the goodput that its table has."""
     main = focus(results)[0]
-    return any(flow.app != BULK for flow in results.flows if flow.name != main.name)
+    others = (flow for flow in results.flows if flow.name != main.name)
+    return main.app not in (*INTERACTIVE, BULK) or any(flow.app != BULK for flow in others)

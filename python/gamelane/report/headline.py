@@ -33,7 +33,9 @@ def headline(results: Results) -> str:
     peaks = {row.variant.name: row.cells[keys.index("rtt_ms.max")] for row in table.rows}
     known = {name: peak for name, peak in peaks.items() if peak.mean is not None}
     if not known:
-        return f"No packet of {flow.name} was answered."
+        losses = {row.variant.name: row.cells[keys.index("loss")] for row in table.rows}
+        lost = max(losses.values(), key=lambda loss: -1.0 if loss.mean is None else loss.mean)
+        return f"No packet of {flow.name} was answered; {'at worst ' if len(losses) > 1 else ''}{_loss(lost)}."
     worst = max(known, key=lambda name: known[name].mean or 0.0)
     best = min(known, key=lambda name: known[name].mean or 0.0)
     if worst == best:

@@ -177,5 +177,17 @@ fn refused_by_serde(error: &serde_path_to_error::Error<toml::de::Error>, origin:
             path = path.key(named);
         }
     }
-    origin.refuse(&path, Fault::read(text))
+    let mut fault = Fault::read(text);
+    // The words of presets are gone before serde reads, so it does not know them.
+    if let ([Step::Key(given)], Some(known)) = (path.0.as_slice(), &fault.allowed)
+        && text.starts_with("unknown field")
+    {
+        let known = known.clone();
+        let words = presets::WORDS.into_iter().filter(|word| *word != "household");
+        fault = Fault::new(fault.message).one_of(given, known.split(", ").chain(words));
+    }
+    if path.0 == [Step::Key("link".into())] && text.starts_with("missing field") {
+        fault = fault.hint("add plan = \"cable-250-20\", or a table [link]");
+    }
+    origin.refuse(&path, fault)
 }

@@ -16,7 +16,8 @@ use crate::text::scenario::Scenario;
 pub(super) fn flows(scenario: &Scenario, top: &Place<'_>) -> Result<Vec<FlowModel>, ScenarioError> {
     let all = top.key("flow");
     if scenario.flow.is_empty() {
-        let fault = Fault::new("this scenario has no flow").hint("add a [[flow]] with a name and an app");
+        let fault = Fault::new("this scenario has no flow")
+            .hint("add with = [\"valorant\"], or a [[flow]] with a name and an app");
         return Err(all.refuse(fault));
     }
     if !scenario.flow.iter().any(|flow| flow.enabled) {

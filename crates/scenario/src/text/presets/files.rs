@@ -10,6 +10,7 @@ use toml::Table;
 use crate::text::device::Device;
 use crate::text::error::Fault;
 use crate::text::model_file;
+use crate::text::models::models;
 use crate::text::ports::Ports;
 use crate::text::share::RateShare;
 use crate::text::shipped;
@@ -143,7 +144,7 @@ macro_rules! files {
 }
 
 files! {
-    App: "with", "apps", "preset of an application";
+    App: "with", "apps", "game or another application";
     Plan: "plan", "plans", "plan";
     Policy: "policy", "policies", "policy";
     Router: "router", "routers", "router";
@@ -151,8 +152,9 @@ files! {
 }
 
 /// A hint for a name that belongs to another kind.
-fn other_kind(name: &str) -> Option<String> {
-    kind_of(name).map(|(word, noun)| format!("{name} is a {noun}: {word} = \"{name}\""))
+pub(super) fn other_kind(name: &str) -> Option<String> {
+    let is_game = || models().iter().any(|game| game.name == name).then_some((App::WORD, App::NOUN));
+    kind_of(name).or_else(is_game).map(|(word, noun)| format!("{name} is a {noun}; give it as `{word}`"))
 }
 
 /// The names and texts of a kind.

@@ -2,37 +2,28 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::expand::{Expansion, word_of};
-use super::files::{App, File};
-use crate::text::error::Fault;
+use super::files::{App, File, other_kind};
+use crate::text::error::{Fault, nearest};
 use crate::text::models::{ModelInfo, models};
 use crate::text::origin::Path;
 use crate::text::source::Sources;
 
-/// An entry of `with` as a table.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+/// An entry of `with`.
 struct With {
     preset: String,
     /// A host instead of the preset's.
     host: Option<String>,
     /// How many there are, each on a host of its own.
-    #[serde(default = "one")]
     count: usize,
     /// Keys over those of the preset's flows.
-    #[serde(default)]
     set: Table,
 }
 
-fn one() -> usize {
-    1
-}
-
 /// Most applications of one kind in a household.
-const MOST: usize = 100;
+const MOST: i64 = 100;
 
 /// Flows that a word of `with` stands for.
 struct Preset {
@@ -64,9 +55,9 @@ pub(super) fn put(
     let mut seen = BTreeMap::<String, usize>::new();
     let mut names = Vec::new();
     for (index, entry) in entries.into_iter().enumerate() {
-        let refuse = |fault| (place.index(index), fault);
-        let With { preset: name, host, count, set } = entry_of(entry).map_err(refuse)?;
-        let preset = preset(&name).map_err(refuse)?;
+        let place = place.index(index);
+        let With { preset: name, host, count, set } = entry_of(entry, &place)?;
+        let preset = preset(&name).map_err(|fault| (place, fault))?;
         names.push(name.clone());
         for _ in 0..count {
             let times = seen.entry(name.clone()).or_default();
@@ -99,16 +90,55 @@ pub(super) fn put(
     Ok(())
 }
 
-fn entry_of(entry: Value) -> Result<With, Fault> {
-    let with = match entry {
-        Value::String(preset) => With { preset, host: None, count: 1, set: Table::new() },
-        table => table.try_into::<With>().map_err(|error| Fault::read(error.message()))?,
+/// # Errors
+/// The place of the entry at `place` or of one of its keys, and what is wrong there.
+fn entry_of(entry: Value, place: &Path) -> Result<With, (Path, Fault)> {
+    let mut keys = match entry {
+        Value::String(preset) => return Ok(With { preset, host: None, count: 1, set: Table::new() }),
+        Value::Table(keys) => keys,
+        _ => {
+            let fault = Fault::new("an entry is the name of a preset, or a table");
+            return Err((place.clone(), fault.hint("{ preset = \"camera\", count = 2 }")));
+        }
     };
-    if (1..=MOST).contains(&with.count) {
-        Ok(with)
-    } else {
-        Err(Fault::new("this count is out of range").allowed(format!("1 to {MOST}")))
+    let refuse = |key: &str, fault| (place.key(key), fault);
+    let preset = match keys.remove("preset") {
+        Some(Value::String(preset)) => preset,
+        Some(_) => return Err(refuse("preset", Fault::new("this is the name of a preset, as text"))),
+        None => return Err(refuse("preset", Fault::new("this key is required"))),
+    };
+    let host = match keys.remove("host") {
+        None => None,
+        Some(Value::String(host)) if is_name(&host) => Some(host),
+        Some(_) => {
+            return Err(refuse("host", Fault::new("this is a name without spaces, as text")));
+        }
+    };
+    let count = match keys.remove("count") {
+        None => 1,
+        Some(Value::Integer(count @ 1..=MOST)) => count as usize,
+        Some(_) => {
+            let fault = Fault::new("this takes a whole number, without quotes");
+            return Err(refuse("count", fault.allowed(format!("1 to {MOST}"))));
+        }
+    };
+    let set = match keys.remove("set") {
+        None => Table::new(),
+        Some(Value::Table(set)) => set,
+        Some(_) => {
+            return Err(refuse("set", Fault::new("this takes a table").hint("set = { start = \"20s\" }")));
+        }
+    };
+    match keys.keys().next() {
+        Some(key) => {
+            Err(refuse(key, Fault::new("no such key").one_of(key, ["preset", "host", "count", "set"])))
+        }
+        None => Ok(With { preset, host, count, set }),
     }
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && !text.contains(|one: char| one.is_whitespace() || one.is_control() || one == ',')
 }
 
 /// The flows behind a word: those of an application, or one flow of a game model.
@@ -118,13 +148,12 @@ fn preset(name: &str) -> Result<Preset, Fault> {
         return Ok(of_a_game(game));
     }
     let Some(app) = App::all().get(name) else {
-        let words = App::all().keys().map(String::as_str).chain(games.iter().map(|game| game.name));
-        let mut words: Vec<&str> = words.collect();
-        words.sort_unstable();
-        let elsewhere =
-            App::find(name).err().and_then(|fault| fault.hint.filter(|hint| hint.contains(" is a ")));
-        let fault = Fault::new("no such preset").one_of(name, words);
-        return Err(elsewhere.map_or(fault.clone(), |hint| fault.hint(hint)));
+        let names: Vec<&str> =
+            App::all().keys().map(String::as_str).chain(games.iter().map(|game| game.name)).collect();
+        let hint = other_kind(name)
+            .or_else(|| nearest(name, &names).map(|name| format!("did you mean \"{name}\"?")))
+            .unwrap_or_else(|| "`gamelane presets with` lists them".into());
+        return Err(Fault::new("no such preset").hint(hint));
     };
     let label = word_of(&app.source);
     let flows = app.flow.iter().map(|flow| {
@@ -166,5 +195,5 @@ fn question(mut names: Vec<String>, link: &str) -> String {
     names.dedup();
     let last = names.pop().unwrap_or_default();
     let all = if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) };
-    format!("How do {all} share {link}?")
+    format!("{} {all} share {link}?", if names.is_empty() { "How does" } else { "How do" })
 }

@@ -32,6 +32,8 @@ pub struct PresetInfo {
     pub quality: Option<Quality>,
     /// The sentence to remember of a household.
     pub remember: Option<String>,
+    /// Text of its file; `None` for a game, whose model is in `models/`.
+    pub file: Option<&'static str>,
 }
 
 /// All presets: games and other applications, plans, policies, routers, households.
@@ -48,6 +50,7 @@ pub fn presets() -> Vec<PresetInfo> {
     });
     let apps = App::all().iter().map(|(name, app)| PresetInfo {
         word: App::WORD,
+        file: text_of::<App>(name),
         group: app.kind.clone(),
         name: name.clone(),
         title: app.title.clone(),
@@ -57,6 +60,7 @@ pub fn presets() -> Vec<PresetInfo> {
     });
     let plans = Plan::all().iter().map(|(name, plan)| PresetInfo {
         word: Plan::WORD,
+        file: text_of::<Plan>(name),
         name: name.clone(),
         title: plan.title.clone(),
         notes: plan.notes.clone(),
@@ -64,6 +68,7 @@ pub fn presets() -> Vec<PresetInfo> {
     });
     let policies = Policy::all().iter().map(|(name, policy)| PresetInfo {
         word: Policy::WORD,
+        file: text_of::<Policy>(name),
         name: name.clone(),
         title: policy.title.clone(),
         notes: policy.notes.clone(),
@@ -71,6 +76,7 @@ pub fn presets() -> Vec<PresetInfo> {
     });
     let routers = Router::all().iter().map(|(name, router)| PresetInfo {
         word: Router::WORD,
+        file: text_of::<Router>(name),
         name: name.clone(),
         title: router.title.clone(),
         notes: router.notes.clone(),
@@ -80,6 +86,7 @@ pub fn presets() -> Vec<PresetInfo> {
         let text = |key| file.get(key).and_then(toml::Value::as_str).map(str::to_owned);
         PresetInfo {
             word: Household::WORD,
+            file: text_of::<Household>(name),
             name: name.clone(),
             title: text("title").unwrap_or_default(),
             notes: text("question").unwrap_or_default(),
@@ -90,9 +97,8 @@ pub fn presets() -> Vec<PresetInfo> {
     games.chain(apps).chain(plans).chain(policies).chain(routers).chain(households).collect()
 }
 
-/// The text of a household's file.
-pub fn household(name: &str) -> Option<&'static str> {
-    texts::<Household>().into_iter().find(|(own, _)| *own == name).map(|(_, text)| text)
+fn text_of<T: File>(name: &str) -> Option<&'static str> {
+    texts::<T>().into_iter().find(|(own, _)| *own == name).map(|(_, text)| text)
 }
 
 fn sourced(sources: &Sources) -> PresetInfo {
@@ -107,5 +113,6 @@ fn sourced(sources: &Sources) -> PresetInfo {
         ports: Vec::new(),
         quality: None,
         remember: None,
+        file: None,
     }
 }

@@ -13,7 +13,7 @@ mod show;
 mod words;
 
 pub(crate) use expand::{Expansion, expand};
-pub(crate) use words::{Word, is_word, put};
+pub(crate) use words::{WORDS, Word, is_word, put};
 
-pub use index::{PresetInfo, household, presets};
+pub use index::{PresetInfo, presets};
 pub use known::known_applications;

@@ -10,7 +10,7 @@ use crate::text::origin::{Path, Step};
 use crate::text::scenario::Scenario;
 
 /// Columns of a comment.
-const WIDTH: usize = 100;
+const WIDTH: usize = 80;
 
 impl Scenario {
     /// The scenario as a file: the text that was read, or, if presets or options changed it, the keys that resulted.

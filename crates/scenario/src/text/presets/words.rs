@@ -8,7 +8,7 @@ use crate::text::error::Fault;
 use crate::text::origin::Path;
 
 /// The words, in the order in which they take effect.
-const WORDS: [&str; 5] = [Household::WORD, Plan::WORD, Policy::WORD, Router::WORD, App::WORD];
+pub(crate) const WORDS: [&str; 5] = [Household::WORD, Plan::WORD, Policy::WORD, Router::WORD, App::WORD];
 
 /// True if this key of an override names a preset.
 pub(crate) fn is_word(key: &str) -> bool {
@@ -22,16 +22,20 @@ pub(crate) struct Word {
     pub(crate) paths: Vec<Path>,
 }
 
-/// Puts the last value of each word into `values`.
+/// Puts the last value of each word into `values`, and every value of `with`.
 ///
 /// # Errors
-/// The household does not exist; with its word, which decides nothing then.
+/// The household does not exist, or `with` has no name; with the word, which decides nothing then.
 pub(crate) fn put(given: &[(String, String)], values: &mut Table) -> Result<Vec<Word>, Box<(Word, Fault)>> {
     let mut decided = Vec::new();
     for word in WORDS {
-        let Some((_, name)) = given.iter().rev().find(|(key, _)| key == word) else { continue };
-        let of = |paths| Word { key: word.to_owned(), name: name.clone(), paths };
-        decided.push(put_one(word, name, values).map(of).map_err(|fault| Box::new((of(Vec::new()), fault)))?);
+        let names: Vec<&String> = given.iter().filter(|(key, _)| key == word).map(|(_, name)| name).collect();
+        let replaced = if word == App::WORD { 0 } else { names.len().saturating_sub(1) };
+        for name in names.into_iter().skip(replaced) {
+            let of = |paths| Word { key: word.to_owned(), name: name.clone(), paths };
+            let put = put_one(word, name, values).map(of);
+            decided.push(put.map_err(|fault| Box::new((of(Vec::new()), fault)))?);
+        }
     }
     Ok(decided)
 }
@@ -66,7 +70,7 @@ fn put_one(word: &str, name: &str, values: &mut Table) -> Result<Vec<Path>, Faul
             let entry = values.entry(word).or_insert_with(|| Value::Array(Vec::new()));
             let Value::Array(list) = entry else { return Ok(Vec::new()) };
             let first = list.len();
-            list.extend(name.split(',').map(|one| Value::String(one.trim().into())));
+            list.extend(entries(name)?);
             (first..list.len()).map(|index| top.key(word).index(index)).collect()
         }
         _ => {
@@ -75,6 +79,19 @@ fn put_one(word: &str, name: &str, values: &mut Table) -> Result<Vec<Path>, Faul
         }
     };
     Ok(decided)
+}
+
+/// The entries that a value of `with` stands for: names between commas, or a list in TOML.
+fn entries(text: &str) -> Result<Vec<Value>, Fault> {
+    let refuse = || Fault::new("this takes names of presets").hint("with=valorant,netflix-4k");
+    let found: Vec<Value> = if text.trim_start().starts_with('[') {
+        let list = format!("with = {text}").parse::<Table>().ok().and_then(|mut table| table.remove("with"));
+        list.and_then(|list| list.as_array().cloned()).ok_or_else(refuse)?
+    } else {
+        let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+        names.map(|name| Value::String(name.into())).collect()
+    };
+    if found.is_empty() { Err(refuse()) } else { Ok(found) }
 }
 
 /// Queues of `[gateway]` that belong to the link.
