@@ -49,7 +49,7 @@ from .command import GAMELANE, gamelane
         (["run", "{broken}"], "broken.toml"),
         (["run", "{empty}"], "this file is empty"),
         (["sweep", "{empty}", "-o", "{folder}"], "this file is empty"),
-        (["run"], "a scenario, or for example --plan"),
+        (["run"], "a household needs a plan and applications"),
         (["report", "{folder}"], "does not hold records"),
         (["report", "{folder}/absent"], "does not hold records"),
         (["reproduce", "collom2061"], "did you mean `collom2016`"),
