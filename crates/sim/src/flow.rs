@@ -207,7 +207,7 @@ impl Host {
         }
     }
 
-    /// What the application would leave unreported if the run ended at `now`.
+    /// Report of what is in progress at `now`, the end of the run.
     pub(crate) fn unfinished(&self, now: Instant) -> Option<AppReport> {
         self.source.unfinished(now)
     }

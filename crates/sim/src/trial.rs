@@ -36,8 +36,8 @@ const MOST_PACKETS: u64 = 200_000;
 /// Two per cent above the rate of a link make a queue of 60 ms in this time.
 const LONG_ENOUGH: Duration = Duration::from_secs(3);
 
-/// Finds the rate of the link of `model` in `direction`, with packets of `payload` bytes of UDP payload. A trial lasts `length`,
-/// longer if it needs more time for its minimum number of packets, and shorter if these would be hundreds of thousands.
+/// Finds the rate of the link of `model` in `direction`, with packets of `payload` bytes of UDP payload. A trial lasts `length`.
+/// It is longer if it needs more time for its minimum number of packets, and shorter above 200,000 packets.
 ///
 /// # Panics
 ///

@@ -93,7 +93,7 @@ pub trait TrafficSource {
     fn poll_timeout(&self) -> Option<Instant>;
     /// Handles everything due at `now`. An early call does nothing.
     fn handle_timeout(&mut self, now: Instant);
-    /// What a run that ends at `now` would leave unreported: a stall in progress.
+    /// Report of what is in progress at `now`, the end of a run: a stall.
     fn unfinished(&self, _now: Instant) -> Option<AppReport> {
         None
     }

@@ -68,7 +68,7 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// Moves `modem` and `isp` to `up` and `down` where the link of this kind has one queue and that is not given.
+    /// Moves `modem` to `up` if upstream has only one queue and `up` is not given. The same for `isp` and `down`.
     pub(crate) fn settle(&mut self, kind: LinkKind) {
         let has_two = |direction| {
             self.shape

@@ -25,7 +25,7 @@ pub(crate) struct Word {
 /// Puts the last value of each word into `values`, and every value of `with`.
 ///
 /// # Errors
-/// The household does not exist, or `with` has no name; with the word, which decides nothing then.
+/// The household does not exist, or `with` has no name. The error has the word.
 pub(crate) fn put(given: &[(String, String)], values: &mut Table) -> Result<Vec<Word>, Box<(Word, Fault)>> {
     let mut decided = Vec::new();
     for word in WORDS {
