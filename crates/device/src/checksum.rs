@@ -21,6 +21,13 @@ pub fn complete_if_missing(frame: &mut [u8]) {
     }
 }
 
+/// Fills in the checksum of an IPv4 header (RFC 791 section 3.1).
+pub(crate) fn complete_ipv4(header: &mut [u8]) {
+    header[10..12].fill(0);
+    let checksum = fold(sum(header));
+    header[10..12].copy_from_slice(&checksum.to_be_bytes());
+}
+
 /// Where a checksum is, and what it covers.
 struct Place {
     at: usize,

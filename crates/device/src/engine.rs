@@ -11,6 +11,7 @@ use crate::checksum;
 use crate::clock::Clock;
 use crate::frames::{FrameId, Frames};
 use crate::interface::{Interface, Presence};
+use crate::merged::Merged;
 use crate::plane::Plane;
 use crate::port::{Io, Port};
 use crate::transfer::{Checksum, Received, Refusal, RingCounters, Sent};
@@ -297,16 +298,21 @@ impl Engine {
         let Self { sides, frames, counters, .. } = self;
         let index = direction.index();
         for received in 0..TURN {
-            let taken = sides[index].port.next(|received| accept(&received, own, frames));
+            let plane = &mut *plane;
+            let taken = sides[index].port.next(|received| {
+                accept(&received, own, frames, |frame, frames| match frame {
+                    Some(id) => plane.handle_frame(direction, id, frames, now),
+                    None => plane.no_room(direction),
+                })
+            });
             match taken {
                 None => return received > 0,
-                Some(Accepted::Frame(id)) => plane.handle_frame(direction, id, frames, now),
+                Some(Accepted::Taken) => {}
                 Some(Accepted::Own) => counters.own[index] += 1,
                 Some(Accepted::TooLong) => {
                     counters.too_long[index] += 1;
                     plane.no_room(direction);
                 }
-                Some(Accepted::NoRoom) => plane.no_room(direction),
             }
         }
         true
@@ -358,15 +364,19 @@ impl Engine {
 
 /// What became of a received frame.
 enum Accepted {
-    Frame(FrameId),
+    Taken,
     Own,
     TooLong,
-    NoRoom,
 }
 
-/// Copies a frame into the pool and puts its VLAN tag back. Frames for this machine itself are not forwarded: their sender reached
-/// it without a bridge.
-fn accept(received: &Received<'_>, own: [[u8; 6]; 2], frames: &mut Frames) -> Accepted {
+/// Copies a frame into the pool, or each segment of it, and puts its VLAN tag back. `each` gets them, and `None` for one that
+/// finds the pool full. Frames for this machine itself are not forwarded: their sender reached it without a bridge.
+fn accept(
+    received: &Received<'_>,
+    own: [[u8; 6]; 2],
+    frames: &mut Frames,
+    mut each: impl FnMut(Option<FrameId>, &mut Frames),
+) -> Accepted {
     let bytes = received.bytes;
     let Some((destination, _)) = bytes.split_first_chunk::<6>() else { return Accepted::TooLong };
     if own.contains(destination) {
@@ -375,19 +385,30 @@ fn accept(received: &Received<'_>, own: [[u8; 6]; 2], frames: &mut Frames) -> Ac
     if received.len > bytes.len() {
         return Accepted::TooLong;
     }
-    let (addresses, rest) = bytes.split_at(bytes.len().min(12));
     let tag = received.vlan.as_ref().map_or(&[][..], |tag| &tag[..]);
-    match frames.fill([addresses, tag, rest]) {
-        Some(id) => {
-            match received.checksum {
-                Checksum::Present => {}
-                Checksum::Missing => checksum::complete(frames.bytes_mut(id)),
-                Checksum::Unknown => checksum::complete_if_missing(frames.bytes_mut(id)),
-            }
-            Accepted::Frame(id)
+    if let Some(size) = received.segments {
+        let merged = Merged::of(bytes, tag, size).filter(|merged| merged.longest() <= frames.slot());
+        let Some(merged) = merged else { return Accepted::TooLong };
+        for number in 0..merged.count() {
+            let frame = merged.segment(number, frames);
+            each(frame, frames);
         }
-        None => Accepted::NoRoom,
+        return Accepted::Taken;
     }
+    if tag.len() + bytes.len() > frames.slot() {
+        return Accepted::TooLong;
+    }
+    let (addresses, rest) = bytes.split_at(bytes.len().min(12));
+    let frame = frames.fill([addresses, tag, rest]);
+    if let Some(id) = frame {
+        match received.checksum {
+            Checksum::Present => {}
+            Checksum::Missing => checksum::complete(frames.bytes_mut(id)),
+            Checksum::Unknown => checksum::complete_if_missing(frames.bytes_mut(id)),
+        }
+    }
+    each(frame, frames);
+    Accepted::Taken
 }
 
 impl Default for Outbox {

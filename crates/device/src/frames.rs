@@ -50,7 +50,7 @@ impl Frames {
     }
 
     /// Takes a slot and fills it with `parts`, one after the other; `None` if all are taken or the parts do not fit.
-    pub fn fill(&mut self, parts: [&[u8]; 3]) -> Option<FrameId> {
+    pub fn fill<const PARTS: usize>(&mut self, parts: [&[u8]; PARTS]) -> Option<FrameId> {
         let len: usize = parts.iter().map(|part| part.len()).sum();
         if len > self.slot {
             return None;

@@ -127,13 +127,14 @@ fn ack_kind(ip: &FrameHeaders, tcp: &TcpFields, frame: &[u8]) -> AckKind {
     if tcp.sack[0].is_some() || bits & (ECE | CWR) != 0 { AckKind::Telling } else { AckKind::Plain }
 }
 
-const FIN: u8 = 0x01;
+pub(crate) const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
 const RST: u8 = 0x04;
+pub(crate) const PSH: u8 = 0x08;
 const ACK: u8 = 0x10;
 const URG: u8 = 0x20;
 const ECE: u8 = 0x40;
-const CWR: u8 = 0x80;
+pub(crate) const CWR: u8 = 0x80;
 
 /// Protocol number of frames without IP: 255, which RFC 3692 reserves for experiments.
 const NO_IP: Protocol = Protocol::Other(255);

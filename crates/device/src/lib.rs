@@ -33,6 +33,7 @@ pub mod guard;
 mod headers;
 mod interface;
 mod mapping;
+mod merged;
 pub mod namespace;
 mod option;
 pub mod packet;

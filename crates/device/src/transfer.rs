@@ -2,6 +2,7 @@
 //! and AF_XDP.
 
 use std::io::Error;
+use std::num::NonZeroUsize;
 
 /// A frame in the ring.
 #[derive(Debug)]
@@ -14,6 +15,8 @@ pub struct Received<'a> {
     pub len: usize,
     /// Whether its transport checksum is filled in.
     pub checksum: Checksum,
+    /// Payload of each of its segments, if it holds several: the sender left splitting to its interface.
+    pub segments: Option<NonZeroUsize>,
 }
 
 /// Whether the transport checksum of a frame is filled in. A frame of this machine that arrives over a virtual interface may

@@ -1,14 +1,20 @@
 //! The receiving half of a port: a ring of TPACKET version 2, which shows each frame as soon as it arrives. Version 3 hands out
 //! blocks, and a block that does not fill waits for a timer of at least one millisecond; forwarding cannot wait that long.
+//!
+//! A frame that does not fit into its slot, because it holds many segments or the MTU grew, is also in the socket's own queue
+//! (`PACKET_COPY_THRESH`), and read from there. Before each frame the kernel writes a `struct virtio_net_hdr`
+//! (`PACKET_VNET_HDR`), which tells how to split it.
 
 use std::io::Result;
+use std::num::NonZeroUsize;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
 
 use libc::{SOL_PACKET, c_int};
+use rustix::net::{RecvFlags, recv};
 
 use super::{PacketSocket, Start, vlan_tag};
-use crate::interface::Interface;
+use crate::interface::{FRAMING, Interface};
 use crate::mapping::Mapping;
 use crate::option;
 use crate::transfer::{Checksum, Received, RingCounters};
@@ -21,6 +27,8 @@ pub struct Receiver {
     slots: usize,
     next: usize,
     socket: PacketSocket,
+    /// A frame that did not fit into its slot, after its `virtio_net_hdr`.
+    long: Box<[u8]>,
 }
 
 impl Receiver {
@@ -33,6 +41,10 @@ impl Receiver {
         let version = libc::tpacket_versions::TPACKET_V2 as c_int;
         option::set(&socket.0, SOL_PACKET, libc::PACKET_VERSION, &version)?;
         option::set(&socket.0, SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1)?;
+        option::set(&socket.0, SOL_PACKET, libc::PACKET_VNET_HDR, &1)?;
+        option::set(&socket.0, SOL_PACKET, libc::PACKET_COPY_THRESH, &1)?;
+        // Without the privilege the default remains, which holds about three frames of 64 KiB.
+        let _ = option::set(&socket.0, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &(RING_BYTES as c_int));
         let request = libc::tpacket_req {
             tp_block_size: block as u32,
             tp_block_nr: (slot * slots / block) as u32,
@@ -43,7 +55,7 @@ impl Receiver {
         let ring = Mapping::of(&socket.0, 0, slot * slots)?;
         socket.make_promiscuous(interface.index)?;
         socket.receive_from(interface.index)?;
-        Ok(Self { ring, slot, slots, next: 0, socket })
+        Ok(Self { ring, slot, slots, next: 0, socket, long: vec![0; VIRTIO_HEADER + LONGEST].into() })
     }
 
     /// Shows the next frame to `look` and gives its slot back to the kernel; `None` if there is no frame.
@@ -64,7 +76,16 @@ impl Receiver {
         let is_missing = status & libc::TP_STATUS_CSUMNOTREADY != 0;
         let checksum = if is_missing { Checksum::Missing } else { Checksum::Present };
         let captured = captured.min(self.slot.saturating_sub(offset));
-        let result = look(Received { bytes: self.ring.bytes(start + offset, captured), vlan, len, checksum });
+        let short = || (self.ring.bytes(start + offset - VIRTIO_HEADER, VIRTIO_HEADER + captured), len);
+        let (bytes, len) = match status & libc::TP_STATUS_COPY {
+            0 => short(),
+            _ => match recv(&self.socket, &mut *self.long, RecvFlags::TRUNC | RecvFlags::DONTWAIT) {
+                Ok((read, len)) if read >= VIRTIO_HEADER => (&self.long[..read], len - VIRTIO_HEADER),
+                _ => short(),
+            },
+        };
+        let (header, bytes) = bytes.split_at(VIRTIO_HEADER);
+        let result = look(Received { bytes, vlan, len, checksum, segments: segments(header) });
         self.ring.shared_number(start).store(libc::TP_STATUS_KERNEL, Ordering::Release);
         self.next = (self.next + 1) % self.slots;
         Some(result)
@@ -88,6 +109,21 @@ impl AsFd for Receiver {
     }
 }
 
+/// Payload of each segment of a frame, by its `struct virtio_net_hdr`; `None` if it is one segment, or no segment of TCP or UDP.
+fn segments(header: &[u8]) -> Option<NonZeroUsize> {
+    let [_flags, kind, _, _, low, high, ..] = *header else { return None };
+    let is_known = matches!(kind & !GSO_ECN, GSO_TCP_V4 | GSO_TCP_V6 | GSO_UDP);
+    NonZeroUsize::new(u16::from_ne_bytes([low, high]).into()).filter(|_| is_known)
+}
+
+/// Size of `struct virtio_net_hdr`: flags, kind of segmentation, lengths of headers and of a segment's payload, checksum.
+const VIRTIO_HEADER: usize = 10;
+const GSO_TCP_V4: u8 = 1;
+const GSO_TCP_V6: u8 = 4;
+const GSO_UDP: u8 = 5;
+const GSO_ECN: u8 = 0x80;
+/// Longest frame that is read: an IP packet of the largest length, and what is around it.
+const LONGEST: usize = 0xffff + FRAMING;
 /// Size of `struct tpacket2_hdr`.
 const HEADER: usize = 32;
 /// Bytes before the frame in its slot: the header, an address, alignment.

@@ -109,7 +109,9 @@ impl XdpPort {
             let turn = self.turn;
             self.turn = if turn + 1 == self.queues.len() { 0 } else { turn + 1 };
             let result = self.queues[turn].next(|bytes| {
-                look.take().map(|look| look(Received { bytes, vlan: None, len: bytes.len(), checksum }))
+                look.take().map(|look| {
+                    look(Received { bytes, vlan: None, len: bytes.len(), checksum, segments: None })
+                })
             });
             if let Some(result) = result {
                 self.shown += 1;
