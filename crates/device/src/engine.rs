@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::checksum;
 use crate::clock::Clock;
 use crate::frames::{FrameId, Frames};
-use crate::interface::{Interface, Presence};
+use crate::interface::{Condition, FRAMING, Interface, Presence};
 use crate::merged::Merged;
 use crate::plane::Plane;
 use crate::port::{Io, Port};
@@ -43,8 +43,10 @@ pub struct Engine {
     clock: Clock,
     /// Time of the last turn.
     turned: Instant,
-    /// When both interfaces were last known to exist.
+    /// When both interfaces were looked at last.
     seen: Instant,
+    /// A frame was too long, so the MTU may have grown.
+    met_long: bool,
     counters: EngineCounters,
 }
 
@@ -85,6 +87,11 @@ struct Outbox {
     len: usize,
 }
 
+/// Bytes of the pool for a frame of up to `longest` bytes.
+const fn slot(longest: usize) -> usize {
+    longest.next_multiple_of(64)
+}
+
 /// What the engine counts and a plane cannot see. Arrays are indexed by direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EngineCounters {
@@ -92,7 +99,7 @@ pub struct EngineCounters {
     pub ring: [RingCounters; 2],
     /// Frames for this machine itself, not forwarded.
     pub own: [u64; 2],
-    /// Frames lost because they are longer than a slot of the ring. Most likely an offload merged them.
+    /// Frames lost because they are too long, or hold several segments and cannot be split.
     pub too_long: [u64; 2],
     /// Frames sent.
     pub sent: [u64; 2],
@@ -126,7 +133,7 @@ impl Engine {
     pub fn open(home: Interface, internet: Interface, io: Io, memory: usize) -> Result<Self> {
         let longest = home.longest_frame().max(internet.longest_frame());
         let own = [home.mac, internet.mac];
-        let slot = longest.next_multiple_of(64);
+        let slot = slot(longest);
         let count = u32::try_from(memory / slot).unwrap_or(u32::MAX).max(256);
         let side = |interface: Interface| -> Result<Side> {
             let port = Port::open(&interface, io, longest, &own)
@@ -143,6 +150,7 @@ impl Engine {
             clock: Clock::start(),
             turned: Instant::ZERO,
             seen: Instant::ZERO,
+            met_long: false,
             counters: EngineCounters::default(),
         })
     }
@@ -183,9 +191,14 @@ impl Engine {
         self.sides.iter().all(|side| side.port.is_zero_copy().unwrap_or(false))
     }
 
-    /// The interface where frames of this direction arrive.
+    /// The interface where frames of this direction arrive, in the condition that was seen last.
     pub const fn interface(&self, direction: Direction) -> &Interface {
         &self.sides[direction.index()].interface
+    }
+
+    /// The largest MTU whose packets can be received where frames of this direction arrive.
+    pub const fn most_mtu(&self, direction: Direction) -> u32 {
+        (self.sides[direction.index()].port.longest() - FRAMING) as u32
     }
 
     /// Counters, with the kernel's as of now.
@@ -216,9 +229,9 @@ impl Engine {
             _ => false,
         };
         let now = self.clock.now();
-        if now.saturating_since(self.seen) >= LONGEST_WAIT {
+        if now.saturating_since(self.seen) >= LONGEST_WAIT || std::mem::take(&mut self.met_long) {
             self.seen = now;
-            if let Some(gone) = self.gone() {
+            if let Some(gone) = self.look() {
                 return Ok(Turn::Gone(gone));
             }
         }
@@ -249,9 +262,20 @@ impl Engine {
         Direction::BOTH.map(|direction| self.sides[direction.reverse().index()].blocked)
     }
 
-    /// Returns an interface that no longer exists. The kernel reports no removal after it reported that an interface is down.
-    fn gone(&self) -> Option<Direction> {
-        Direction::BOTH.into_iter().find(|direction| !self.sides[direction.index()].presence.lasts())
+    /// Looks at the interfaces and follows a larger MTU. Returns an interface that no longer exists: the kernel reports no removal
+    /// after it reported that an interface is down.
+    fn look(&mut self) -> Option<Direction> {
+        for direction in Direction::BOTH {
+            let Side { interface, presence, .. } = &mut self.sides[direction.index()];
+            let Some(Condition { mtu, is_up, has_link }) = presence.condition() else {
+                return Some(direction);
+            };
+            if mtu > interface.mtu {
+                self.frames.lengthen(slot(mtu as usize + FRAMING));
+            }
+            (interface.mtu, interface.is_up, interface.has_link) = (mtu, is_up, has_link);
+        }
+        None
     }
 
     /// Waits for the interfaces or the deadline; true if another source is readable.
@@ -295,7 +319,7 @@ impl Engine {
     /// Hands at most [`TURN`] frames to the plane; true if there were any.
     fn receive(&mut self, direction: Direction, plane: &mut impl Plane, now: Instant) -> bool {
         let own = self.sides.each_ref().map(|side| side.interface.mac);
-        let Self { sides, frames, counters, .. } = self;
+        let Self { sides, frames, counters, met_long, .. } = self;
         let index = direction.index();
         for received in 0..TURN {
             let plane = &mut *plane;
@@ -311,7 +335,7 @@ impl Engine {
                 Some(Accepted::Own) => counters.own[index] += 1,
                 Some(Accepted::TooLong) => {
                     counters.too_long[index] += 1;
-                    plane.no_room(direction);
+                    *met_long = true;
                 }
             }
         }

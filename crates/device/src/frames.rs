@@ -21,6 +21,8 @@ pub struct Frames {
     slot: usize,
     frames: Box<[Frame]>,
     free: Vec<FrameId>,
+    /// Most slots taken at once.
+    capacity: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -39,11 +41,31 @@ impl Frames {
             slot,
             frames: vec![empty; count as usize].into(),
             free: (0..count).rev().map(FrameId).collect(),
+            capacity: count as usize,
         }
+    }
+
+    /// Makes room for longer frames, of at most `slot` bytes. Frames keep their slots and bytes. From now on only as many slots can
+    /// be taken as fit into the memory that the pool was made with.
+    pub fn lengthen(&mut self, slot: usize) {
+        if slot <= self.slot {
+            return;
+        }
+        let mut bytes = vec![0; self.frames.len() * slot];
+        for (index, frame) in self.frames.iter().enumerate().filter(|(_, frame)| frame.taken) {
+            let from = &self.bytes[index * self.slot..][..frame.len];
+            bytes[index * slot..][..frame.len].copy_from_slice(from);
+        }
+        self.capacity = self.capacity * self.slot / slot;
+        self.bytes = bytes.into();
+        self.slot = slot;
     }
 
     /// Takes a slot for an empty frame; `None` if all are taken.
     pub fn take(&mut self) -> Option<FrameId> {
+        if self.taken() >= self.capacity {
+            return None;
+        }
         let id = self.free.pop()?;
         self.frames[id.index()] = Frame { len: 0, headers: Headers::default(), taken: true };
         Some(id)
@@ -115,9 +137,9 @@ impl Frames {
         self.slot
     }
 
-    /// Number of slots.
-    pub fn capacity(&self) -> usize {
-        self.frames.len()
+    /// Most slots that can be taken at once.
+    pub const fn capacity(&self) -> usize {
+        self.capacity
     }
 
     /// Number of slots taken.
@@ -141,6 +163,19 @@ mod tests {
         frames.give_back(one);
         assert_eq!(frames.fill([b"123456789", b"", b""]), None, "too long");
         assert_eq!(frames.taken(), 1);
+    }
+
+    #[test]
+    fn longer_frames_find_room_in_the_same_memory() {
+        let mut frames = Frames::new(4, 8);
+        let kept: Vec<_> = (0..3).map(|_| frames.fill([b"abcd"]).unwrap()).collect();
+        frames.lengthen(16);
+        assert_eq!((frames.capacity(), frames.slot()), (2, 16));
+        assert!(kept.iter().all(|id| frames.bytes(*id) == b"abcd"));
+        assert_eq!(frames.fill([b"e"]), None, "32 bytes hold two frames of 16");
+        kept.into_iter().for_each(|id| frames.give_back(id));
+        assert!(frames.fill([b"0123456789abcdef"]).is_some() && frames.fill([b"f"]).is_some());
+        assert_eq!(frames.fill([b"g"]), None);
     }
 
     #[test]

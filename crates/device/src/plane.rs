@@ -24,7 +24,7 @@ pub trait Plane {
     /// Does periodic work. A call before the time does nothing.
     fn handle_timeout(&mut self, frames: &mut Frames, now: Instant);
 
-    /// Counts a frame that arrived and was lost: the pool was full, or the frame too long for it.
+    /// Counts a frame that arrived and was lost because the pool was full.
     fn no_room(&mut self, direction: Direction);
 
     /// Counts a frame that was given out and that the interface refused: it is down, or the frame is too long for it.

@@ -74,6 +74,14 @@ impl Port {
         }
     }
 
+    /// Most bytes of a frame that can be received.
+    pub const fn longest(&self) -> usize {
+        match &self.0 {
+            Way::Packet(..) => Receiver::LONGEST,
+            Way::Xdp(port) => port.longest(),
+        }
+    }
+
     /// Frames received and lost since the last call.
     pub fn counters(&mut self) -> Result<RingCounters> {
         match &mut self.0 {

@@ -226,6 +226,45 @@ fn interfaces_may_go_down_and_come_back_and_their_removal_ends_it() {
     }
 }
 
+#[test]
+fn a_larger_mtu_is_followed_while_it_runs_and_a_lost_link_is_said() {
+    let Some(net) = net(1500, &[]) else { return };
+    let tap = net.folder.path().join("tap");
+    let gateway = net.gateway_with(&net.policy(FQ), &["--tap", tap.to_str().unwrap(), "--memory", "4"]);
+    let says =
+        |what: &str| assert!(wait(PATIENCE, || gateway.log().contains(what)), "{what}: {}", gateway.log());
+    let jumbo = || {
+        let words = ["ping", "-c", "3", "-i", "0.1", "-W", "2", "-M", "do", "-s", "8972", SERVER];
+        net.command(Place::Home, &words).output().unwrap().status.success()
+    };
+    for place in [Place::Home, Place::Internet] {
+        net.run(place, &["ip", "link", "set", "eth0", "mtu", "9000"]);
+    }
+    net.run(Place::Gateway, &["ip", "link", "set", "lan", "mtu", "9000"]);
+    says("lan: its MTU is now 9000 B; it was 1500 B");
+    says("packets too long for the other side are lost");
+    assert!(!jumbo());
+    says("wan: 3 frames were refused by the interface where they leave");
+    net.run(Place::Gateway, &["ip", "link", "set", "wan", "mtu", "9000"]);
+    assert!(jumbo(), "{}", gateway.log());
+    let status = gateway.status();
+    assert_eq!(status.engine.too_long, BothWays::default());
+    assert_eq!(status.links["wan"].mtu, 9000);
+    gateway.assert_conserves();
+
+    net.run(Place::Internet, &["ip", "link", "set", "eth0", "down"]);
+    says("wan: no link; nothing passes until its other end is back");
+    assert!(!gateway.status().links["wan"].link);
+    assert!(net.program(&["status"]).1.contains("wan has no link: nothing passes"));
+    net.run(Place::Internet, &["ip", "link", "set", "eth0", "up"]);
+    says("wan: it has a link again");
+    net.run(Place::Gateway, &["ip", "link", "set", "lan", "down"]);
+    says("lan: it was switched off");
+    gateway.end("TERM");
+    let (code, said, error) = net.program(&["replay", tap.to_str().unwrap()]);
+    assert_eq!(code, 0, "{said}{error}");
+}
+
 /// Frames of 1200 B from home to no host, at once.
 fn flood(net: &common::Net, count: usize) {
     std::thread::scope(|scope| {

@@ -16,7 +16,7 @@ pub struct Impaired {
 /// Frames lost outside of the path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Missed {
-    /// Frames lost because the pool was full, or they were too long for it.
+    /// Frames lost because the pool was full.
     pub no_room: u64,
     /// Frames that the interface refused.
     pub not_sent: u64,

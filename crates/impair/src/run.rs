@@ -12,7 +12,7 @@ use anyhow::Context as _;
 use gamelane_core::{Direction, DropReason, Duration, Instant, Seed};
 use gamelane_device::guard::{self, Guard};
 use gamelane_device::preflight::{Alone, Plan};
-use gamelane_device::{Engine, Io, Offload, Turn, run_in_real_time};
+use gamelane_device::{Engine, EngineCounters, Io, Offload, Turn, run_in_real_time};
 use gamelane_scenario::Impair;
 use gamelane_service::exit::{Exit, Failure};
 use gamelane_service::http::spawn;
@@ -217,7 +217,7 @@ impl<'a> Impairing<'a> {
 
     /// Counters of both directions.
     fn counters(&mut self) -> [Counters; 2] {
-        let ring = self.engine.counters().ring;
+        let EngineCounters { ring, too_long, .. } = self.engine.counters();
         Direction::BOTH.map(|direction| {
             let (of, missed) = (self.plane.counters(direction), self.plane.missed(direction));
             Counters {
@@ -228,7 +228,7 @@ impl<'a> Impairing<'a> {
                 duplicated: of.duplicated,
                 reordered: of.reordered,
                 inside: self.plane.inside(direction),
-                no_room: missed.no_room,
+                no_room: missed.no_room + too_long[direction.index()],
                 ring_full: ring[direction.index()].dropped,
                 not_sent: missed.not_sent,
             }

@@ -6,7 +6,7 @@ mod offloads;
 
 use std::io::{Error, ErrorKind, Result};
 use std::mem::zeroed;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 
 use gamelane_core::Bitrate;
@@ -31,6 +31,8 @@ pub struct Interface {
     pub mtu: u32,
     /// Whether it is up.
     pub is_up: bool,
+    /// Whether something answers at the other end of its cable.
+    pub has_link: bool,
     /// Whether it is the loopback interface.
     pub is_loopback: bool,
     /// `ARPHRD_…` of linux/if_arp.h.
@@ -67,24 +69,17 @@ impl Interface {
         };
         let index = request.get(libc::SIOCGIFINDEX).map_err(missing)?;
         let hardware = request.get(libc::SIOCGIFHWADDR)?;
-        let flags = request.get(libc::SIOCGIFFLAGS)?;
-        let mtu = request.get(libc::SIOCGIFMTU)?;
         // SAFETY: each call filled in the member of the union that is read here; all are plain numbers.
-        let (index, hardware, flags, mtu) = unsafe {
-            (
-                index.ifr_ifru.ifru_ifindex,
-                hardware.ifr_ifru.ifru_hwaddr,
-                flags.ifr_ifru.ifru_flags,
-                mtu.ifr_ifru.ifru_mtu,
-            )
-        };
+        let (index, hardware) = unsafe { (index.ifr_ifru.ifru_ifindex, hardware.ifr_ifru.ifru_hwaddr) };
+        let Condition { mtu, is_up, has_link } = request.condition()?;
         Ok(Self {
             name: name.into(),
             index: index as u32,
             mac: std::array::from_fn(|byte| hardware.sa_data[byte] as u8),
-            mtu: mtu as u32,
-            is_up: c_int::from(flags) & libc::IFF_UP != 0,
-            is_loopback: c_int::from(flags) & libc::IFF_LOOPBACK != 0,
+            mtu,
+            is_up,
+            has_link,
+            is_loopback: request.flags()? & libc::IFF_LOOPBACK != 0,
             hardware_type: hardware.sa_family,
         })
     }
@@ -133,6 +128,14 @@ impl Interface {
 /// Most bytes around a packet in its frame: addresses and EtherType, then two VLAN tags or PPPoE.
 pub(crate) const FRAMING: usize = (ETHERNET_HEADER + 2 * VLAN_TAG + PPPOE_HEADER) as usize;
 
+/// What may change of an interface while it is in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Condition {
+    pub(crate) mtu: u32,
+    pub(crate) is_up: bool,
+    pub(crate) has_link: bool,
+}
+
 /// Tells whether an interface still exists. It asks in the network namespace in which it was made, even after the thread has
 /// moved to another.
 #[derive(Debug)]
@@ -151,17 +154,29 @@ impl Presence {
     pub fn lasts(&self) -> bool {
         index_to_name(&self.socket, self.index).is_ok()
     }
+
+    /// Its condition; `None` if it no longer exists. Three system calls; needs no privilege.
+    pub(crate) fn condition(&self) -> Option<Condition> {
+        let name = index_to_name(&self.socket, self.index).ok()?;
+        Request::over(&self.socket, &name).ok()?.condition().ok()
+    }
 }
 
 /// An interface's name, and a socket for requests about it.
 #[derive(Debug)]
-struct Request {
-    socket: OwnedFd,
+struct Request<S = OwnedFd> {
+    socket: S,
     request: libc::ifreq,
 }
 
 impl Request {
     fn new(name: &str) -> Result<Self> {
+        Self::over(request_socket()?, name)
+    }
+}
+
+impl<S: AsFd> Request<S> {
+    fn over(socket: S, name: &str) -> Result<Self> {
         // SAFETY: all zeros is a valid `ifreq`.
         let mut request: libc::ifreq = unsafe { zeroed() };
         if name.is_empty() || name.len() >= request.ifr_name.len() || name.contains('\0') {
@@ -170,14 +185,28 @@ impl Request {
         for (place, byte) in request.ifr_name.iter_mut().zip(name.bytes()) {
             *place = byte as libc::c_char;
         }
-        Ok(Self { socket: request_socket()?, request })
+        Ok(Self { socket, request })
+    }
+
+    fn condition(&self) -> Result<Condition> {
+        let (flags, mtu) = (self.flags()?, self.get(libc::SIOCGIFMTU)?);
+        // SAFETY: the call filled in the member of the union that is read here, a plain number.
+        let mtu = unsafe { mtu.ifr_ifru.ifru_mtu } as u32;
+        Ok(Condition { mtu, is_up: flags & libc::IFF_UP != 0, has_link: flags & libc::IFF_RUNNING != 0 })
+    }
+
+    /// `IFF_…`
+    fn flags(&self) -> Result<c_int> {
+        let flags = self.get(libc::SIOCGIFFLAGS)?;
+        // SAFETY: as above.
+        Ok(unsafe { flags.ifr_ifru.ifru_flags }.into())
     }
 
     /// Makes a request whose answer is in the request itself.
     fn get(&self, what: c_ulong) -> Result<libc::ifreq> {
         let mut request = self.request;
         // SAFETY: the request is an `ifreq`, which lives through the call, and these calls write only into it.
-        let result = unsafe { libc::ioctl(self.socket.as_raw_fd(), what as _, &raw mut request) };
+        let result = unsafe { libc::ioctl(self.socket.as_fd().as_raw_fd(), what as _, &raw mut request) };
         if result < 0 { Err(Error::last_os_error()) } else { Ok(request) }
     }
 
@@ -193,7 +222,8 @@ impl Request {
         request.ifr_ifru.ifru_data = (&raw mut value).cast();
         // SAFETY: the request points to an `ethtool_value`, which is what the commands given to this function take, and
         // both live through the call.
-        let result = unsafe { libc::ioctl(self.socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
+        let result =
+            unsafe { libc::ioctl(self.socket.as_fd().as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
         if result < 0 { Err(Error::last_os_error()) } else { Ok(value.data) }
     }
 }

@@ -32,6 +32,9 @@ pub struct Receiver {
 }
 
 impl Receiver {
+    /// Bytes of the longest frame that is read: an IP packet of the largest length, and what is around it.
+    pub(crate) const LONGEST: usize = 0xffff + FRAMING;
+
     /// Opens an interface for frames of up to `longest` bytes. The interface is promiscuous as long as this lives.
     pub fn open(interface: &Interface, longest: usize) -> Result<Self> {
         let slot = (longest + SLOT_HEADROOM).next_power_of_two().max(2048);
@@ -55,7 +58,7 @@ impl Receiver {
         let ring = Mapping::of(&socket.0, 0, slot * slots)?;
         socket.make_promiscuous(interface.index)?;
         socket.receive_from(interface.index)?;
-        Ok(Self { ring, slot, slots, next: 0, socket, long: vec![0; VIRTIO_HEADER + LONGEST].into() })
+        Ok(Self { ring, slot, slots, next: 0, socket, long: vec![0; VIRTIO_HEADER + Self::LONGEST].into() })
     }
 
     /// Shows the next frame to `look` and gives its slot back to the kernel; `None` if there is no frame.
@@ -122,8 +125,6 @@ const GSO_TCP_V4: u8 = 1;
 const GSO_TCP_V6: u8 = 4;
 const GSO_UDP: u8 = 5;
 const GSO_ECN: u8 = 0x80;
-/// Longest frame that is read: an IP packet of the largest length, and what is around it.
-const LONGEST: usize = 0xffff + FRAMING;
 /// Size of `struct tpacket2_hdr`.
 const HEADER: usize = 32;
 /// Bytes before the frame in its slot: the header, an address, alignment.

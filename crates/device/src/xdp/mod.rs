@@ -32,6 +32,7 @@ pub struct XdpPort {
     /// Readable when any queue is. `None` if there is only one.
     any: Option<OwnedFd>,
     checksum: Checksum,
+    chunk: usize,
     shown: u64,
     told: RingCounters,
     /// Keeps the interface promiscuous.
@@ -66,6 +67,7 @@ impl XdpPort {
             turn: 0,
             any,
             checksum,
+            chunk,
             shown: 0,
             told: RingCounters::default(),
             _promiscuous: promiscuous,
@@ -99,6 +101,11 @@ impl XdpPort {
     /// Whether the interface itself reads and writes the shared memory (zero copy). Otherwise the kernel copies.
     pub fn is_zero_copy(&self) -> Result<bool> {
         self.queues[0].is_zero_copy()
+    }
+
+    /// Most bytes of a frame.
+    pub const fn longest(&self) -> usize {
+        self.chunk - HEADROOM
     }
 
     /// Shows the next frame to `look` and gives its chunk back to the kernel; `None` if there is no frame.

@@ -67,7 +67,7 @@ pub struct Account {
     pub wire_bytes: u64,
     /// Frames that arrived without a whole IP packet.
     pub not_ip: u64,
-    /// Frames lost because the pool was full, or they were too long for it.
+    /// Frames lost because the pool was full.
     pub no_room: u64,
     /// Frames that left the queue and that the interface refused.
     pub not_sent: u64,

@@ -1,6 +1,7 @@
 //! `gamelane-gateway run`: forwards frames by a checked plan until a signal.
 
 mod check;
+mod outside;
 mod policies;
 mod signals;
 
@@ -23,10 +24,11 @@ use gamelane_service::privileges::{Keep, User, calls, give_up};
 use crate::gateway::Gateway;
 use crate::http::Pages;
 use crate::policy::Policy;
-use crate::status::{IoStatus, SelfTest, Status};
+use crate::status::{IoStatus, LinkStatus, SelfTest, Status};
 use crate::tap::about::WhenFull;
 use crate::tap::{self, About, Tap, Tapped};
 pub use check::{CheckError, check, describe};
+use outside::Outside;
 use policies::Policies;
 use signals::Signals;
 
@@ -81,6 +83,7 @@ struct Forwarding<'a> {
     mailbox: Mailbox<(), Arc<Status>>,
     io: IoStatus,
     self_test: SelfTest,
+    outside: Outside,
     /// When policy file and shaper were looked at last.
     looked: Instant,
 }
@@ -128,8 +131,21 @@ impl<'a> Forwarding<'a> {
             gateway.watch_drops();
         }
         let now = engine.now();
-        let (io, self_test) = (IoStatus::of(plan, &engine), SelfTest::new(now));
-        Ok(Self { plan, policies, engine, gateway, tap, signals, mailbox, io, self_test, looked: now })
+        let (io, self_test, outside) =
+            (IoStatus::of(plan, &engine), SelfTest::new(now), Outside::new(&engine));
+        Ok(Self {
+            plan,
+            policies,
+            engine,
+            gateway,
+            tap,
+            signals,
+            mailbox,
+            io,
+            self_test,
+            outside,
+            looked: now,
+        })
     }
 
     fn run(mut self) -> anyhow::Result<()> {
@@ -176,7 +192,7 @@ impl<'a> Forwarding<'a> {
     /// Looks at the policy file, the recording and the shaper.
     fn look(&mut self, hung_up: bool, now: Instant) {
         self.looked = now;
-        let Self { plan, policies, engine, gateway, tap, self_test, .. } = self;
+        let Self { plan, policies, engine, gateway, tap, self_test, outside, .. } = self;
         if policies.read_again(hung_up) {
             match tap {
                 None => gateway.reload(&policies.current, now),
@@ -186,6 +202,7 @@ impl<'a> Forwarding<'a> {
         if let Some(tap) = tap {
             tap.flush();
         }
+        outside.look(engine, gateway, now);
         let names = [plan.home.name.as_str(), &plan.internet.name];
         self_test.look(gateway, &policies.current, &engine.counters(), names, now);
     }
@@ -207,6 +224,9 @@ impl<'a> Forwarding<'a> {
             tap: self.tap.as_ref().map(Tap::status),
             io: self.io.clone(),
             interfaces: [("lan".into(), plan.home.name.clone()), ("wan".into(), plan.internet.name.clone())]
+                .into(),
+            links: [("lan", Direction::Up), ("wan", Direction::Down)]
+                .map(|(side, direction)| (side.into(), LinkStatus::of(engine.interface(direction))))
                 .into(),
             shaper: names.into_iter().zip(*self.self_test.result()).collect(),
             ..Status::of(gateway, &policies.current, engine.frames(), &counters, now)

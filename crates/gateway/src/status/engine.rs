@@ -12,7 +12,7 @@ pub struct EngineStatus {
     pub ring_full: BothWays<u64>,
     /// Frames for this machine itself.
     pub own: BothWays<u64>,
-    /// Frames too long for the ring; most likely an offload merged them.
+    /// Frames lost because they are too long, or hold several segments and cannot be split.
     pub too_long: BothWays<u64>,
     /// Frames sent.
     pub sent: BothWays<u64>,

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use gamelane_core::{Direction, Instant};
 use gamelane_device::preflight::Plan;
-use gamelane_device::{Engine, EngineCounters, Frames};
+use gamelane_device::{Engine, EngineCounters, Frames, Interface};
 use gamelane_qdisc::classify::Behaviour;
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +56,9 @@ pub struct Status {
     pub uptime_s: f64,
     /// Names of the interfaces: `lan`, `wan`.
     pub interfaces: BTreeMap<String, String>,
+    /// Condition of the interfaces: `lan`, `wan`.
+    #[serde(default)]
+    pub links: BTreeMap<String, LinkStatus>,
     /// How frames are received and sent.
     #[serde(default)]
     pub io: IoStatus,
@@ -80,6 +83,24 @@ pub struct Status {
     pub autorate: BTreeMap<String, AutorateStatus>,
     /// The recording, if there is one.
     pub tap: Option<TapStatus>,
+}
+
+/// Condition of an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkStatus {
+    /// It is switched on.
+    pub up: bool,
+    /// Something answers at the other end of its cable.
+    pub link: bool,
+    /// Longest packet in bytes.
+    pub mtu: u32,
+}
+
+impl LinkStatus {
+    /// Describes an interface.
+    pub const fn of(interface: &Interface) -> Self {
+        Self { up: interface.is_up, link: interface.has_link, mtu: interface.mtu }
+    }
 }
 
 /// How frames are received and sent.
@@ -127,6 +148,7 @@ impl Status {
             reloads: gateway.reloads(),
             uptime_s: now.as_secs_f64(),
             interfaces: BTreeMap::new(),
+            links: BTreeMap::new(),
             io: IoStatus::default(),
             queues: Direction::BOTH
                 .map(|direction| (direction.name().into(), QueueStatus::of(gateway, policy, direction)))

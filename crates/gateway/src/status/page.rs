@@ -57,6 +57,10 @@ fn header(out: &mut String, status: &Status) {
         status.uptime_s,
         status.reloads
     );
+    for (side, link) in status.links.iter().filter(|(_, link)| !link.link) {
+        let state = if link.up { "has no link" } else { "is switched off" };
+        let _ = writeln!(out, "{} {state}: nothing passes", interface(side));
+    }
     if let Some(refused) = &status.policy_refused {
         let _ =
             writeln!(out, "the changed policy was refused, the one before it is still in force:\n{refused}");
@@ -164,8 +168,7 @@ fn losses(out: &mut String, status: &Status) {
     if up + down > 0 {
         let _ = writeln!(
             out,
-            "      {up} frames up and {down} down were too long: the sender's segmentation offload reaches this interface; \
-             switch it off there"
+            "      {up} frames up and {down} down were too long, or could not be split: the log says what helps"
         );
     }
 }

@@ -4,7 +4,7 @@
 
 use libc::{
     AF_INET, AF_INET6, AF_UNIX, CLONE_THREAD, FIONBIO, O_ACCMODE, O_CREAT, O_RDONLY, O_TMPFILE, O_TRUNC,
-    PR_SET_NAME, PR_SET_TIMERSLACK, PROT_EXEC, SIOCGIFNAME, TCGETS, c_long,
+    PR_SET_NAME, PR_SET_TIMERSLACK, PROT_EXEC, SIOCGIFFLAGS, SIOCGIFMTU, SIOCGIFNAME, TCGETS, c_long,
 };
 
 /// A system call that is allowed.
@@ -97,9 +97,10 @@ pub fn files() -> Vec<Call> {
     calls![SYS_openat SYS_unlinkat]
 }
 
-/// Asking whether an interface or a terminal is still there.
+/// Asking whether an interface or a terminal is still there, and in what condition.
 pub fn presence() -> Vec<Call> {
-    vec![only(libc::SYS_ioctl, 1, !0, &[SIOCGIFNAME as u32, TCGETS as u32])]
+    let requests = [SIOCGIFNAME as u32, SIOCGIFFLAGS as u32, SIOCGIFMTU as u32, TCGETS as u32];
+    vec![only(libc::SYS_ioctl, 1, !0, &requests)]
 }
 
 /// Waiting for the end of another process.

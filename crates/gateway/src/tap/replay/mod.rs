@@ -177,8 +177,13 @@ impl<'a> Replay<'a> {
 
     /// Gives the recorded frame to the gateway. What the snap length cut off is replaced by zeros; no decision depends on it.
     fn feed(&mut self, direction: Direction) -> Result<bool, ReplayError> {
-        let Self { recording, frames, zeros, feed, .. } = self;
+        let Self { recording, frames, zeros, numbers, feed, .. } = self;
         let Some((bytes, len)) = recording.frame(Point::In, direction)? else { return Ok(false) };
+        // The MTU grew while it was recorded.
+        if len > frames.slot() && numbers.len().saturating_mul(len) <= MOST_MEMORY {
+            frames.lengthen(len);
+            *zeros = vec![0; len].into();
+        }
         let missing = zeros.get(..len.saturating_sub(bytes.len()));
         let id = missing.and_then(|missing| frames.fill([bytes, missing, &[]]));
         let number = self.report.frames;
