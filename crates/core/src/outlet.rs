@@ -20,11 +20,13 @@ pub enum DropReason {
     Path,
     /// The ACK filter dropped it: a later ACK of the same flow in the queue makes it redundant.
     AckFilter,
+    /// It waited while a real gateway stood still, and is too old to be of use.
+    Stale,
 }
 
 impl DropReason {
     /// Every reason, in the order of [`DropReason::index`].
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Tail,
         Self::Overlimit,
         Self::AqmEnqueue,
@@ -32,6 +34,7 @@ impl DropReason {
         Self::Link,
         Self::Path,
         Self::AckFilter,
+        Self::Stale,
     ];
 
     /// Position in [`DropReason::ALL`].
@@ -49,6 +52,7 @@ impl DropReason {
             Self::Link => "link",
             Self::Path => "path",
             Self::AckFilter => "ack-filter",
+            Self::Stale => "stale",
         }
     }
 }

@@ -7,6 +7,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use gamelane_core::{Direction, Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::bpf::Heartbeat;
+use crate::bypass::Bypass;
 use crate::checksum;
 use crate::clock::Clock;
 use crate::frames::{FrameId, Frames};
@@ -27,6 +29,8 @@ const MOST_UNWAITED: u32 = 16;
 /// Shortest time between two deadlines that are waited for. Arming a timer costs about 10 µs on a virtual machine, as long as a
 /// frame of 1500 B at 1 Gbit/s. Below 240 Mbit/s, frames leave further apart than this.
 const SLICE: Duration = Duration::from_micros(50);
+/// More frames than a ring holds.
+const RING: usize = 1 << 16;
 /// Longest wait, after which the caller looks at other things.
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
 
@@ -43,6 +47,9 @@ pub struct Engine {
     clock: Clock,
     /// Time of the last turn.
     turned: Instant,
+    heartbeat: Option<Heartbeat>,
+    /// Why frames do not pass while the program stands still.
+    bypass: Result<Bypass>,
     /// When both interfaces were looked at last.
     seen: Instant,
     /// A frame was too long, so the MTU may have grown.
@@ -101,6 +108,8 @@ pub struct EngineCounters {
     pub own: [u64; 2],
     /// Frames lost because they are too long, or hold several segments and cannot be split.
     pub too_long: [u64; 2],
+    /// Frames discarded because the program had stood still.
+    pub stale: [u64; 2],
     /// Frames sent.
     pub sent: [u64; 2],
     /// Bytes sent, from the MAC address on.
@@ -126,6 +135,8 @@ pub enum Turn {
     Called,
     /// The interface where frames of this direction arrive was removed.
     Gone(Direction),
+    /// The program stood still before this turn, for this long, at least [`Heartbeat::PATIENCE`].
+    StoodStill(Duration),
 }
 
 impl Engine {
@@ -135,13 +146,22 @@ impl Engine {
         let own = [home.mac, internet.mac];
         let slot = slot(longest);
         let count = u32::try_from(memory / slot).unwrap_or(u32::MAX).max(256);
+        let heartbeat = Heartbeat::new();
+        let ends = [home.index, internet.index];
         let side = |interface: Interface| -> Result<Side> {
-            let port = Port::open(&interface, io, longest, &own)
+            let port = Port::open(&interface, io, longest, &own, heartbeat.as_ref().ok())
                 .map_err(|error| Error::new(error.kind(), format!("{}: {error}", interface.name)))?;
             let presence = Presence::of(interface.index)?;
             Ok(Side { interface, presence, port, outbox: Outbox::default(), blocked: false })
         };
         let sides = [side(home)?, side(internet)?];
+        let (heartbeat, bypass) = match heartbeat {
+            Ok(heartbeat) => {
+                let bypass = Bypass::between(ends, &heartbeat);
+                (Some(heartbeat), bypass)
+            }
+            Err(error) => (None, Err(error)),
+        };
         Ok(Self {
             sides,
             frames: Frames::new(count, slot),
@@ -149,10 +169,17 @@ impl Engine {
             unwaited: 0,
             clock: Clock::start(),
             turned: Instant::ZERO,
+            heartbeat,
+            bypass,
             seen: Instant::ZERO,
             met_long: false,
             counters: EngineCounters::default(),
         })
+    }
+
+    /// Why frames do not pass while the program stands still; `None` if they do.
+    pub fn no_bypass(&self) -> Option<&Error> {
+        self.bypass.as_ref().err()
     }
 
     /// Also wakes [`Engine::turn`] when `source` is readable, such as a pipe that signals write to.
@@ -229,6 +256,16 @@ impl Engine {
             _ => false,
         };
         let now = self.clock.now();
+        let since = now.saturating_since(self.turned);
+        if let Some(heartbeat) = &self.heartbeat {
+            heartbeat.beat();
+        }
+        if since >= Heartbeat::PATIENCE && self.counters.turns > 0 {
+            self.turned = now;
+            self.discard_stale();
+            plane.stood_still(now);
+            return Ok(Turn::StoodStill(since));
+        }
         if now.saturating_since(self.seen) >= LONGEST_WAIT || std::mem::take(&mut self.met_long) {
             self.seen = now;
             if let Some(gone) = self.look() {
@@ -255,6 +292,20 @@ impl Engine {
         let looks = any && self.unwaited < MOST_UNWAITED && self.blocked() == [false; 2];
         self.unwaited = if looks { self.unwaited + 1 } else { 0 };
         Ok(if called { Turn::Called } else { Turn::Done })
+    }
+
+    /// Discards the frames that arrived while the program stood still: they are too old, or have passed without it.
+    fn discard_stale(&mut self) {
+        let Self { sides, counters, .. } = self;
+        for (side, stale) in sides.iter_mut().zip(&mut counters.stale) {
+            // Frames that arrive meanwhile are new. A ring has fewer than this.
+            for _ in 0..RING {
+                if side.port.next(|_| ()).is_none() {
+                    break;
+                }
+                *stale += 1;
+            }
+        }
     }
 
     /// For each direction, whether the interface where its frames leave takes nothing for now.

@@ -25,6 +25,7 @@
 #![cfg(target_os = "linux")]
 
 pub mod bpf;
+mod bypass;
 pub mod checksum;
 mod clock;
 mod engine;

@@ -24,6 +24,9 @@ pub trait Plane {
     /// Does periodic work. A call before the time does nothing.
     fn handle_timeout(&mut self, frames: &mut Frames, now: Instant);
 
+    /// Learns that the program stood still for a second or longer before `now`: what waits is too old to be of use.
+    fn stood_still(&mut self, _now: Instant) {}
+
     /// Counts a frame that arrived and was lost because the pool was full.
     fn no_room(&mut self, direction: Direction);
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io::{Error, Result};
 use std::os::fd::{AsFd, BorrowedFd};
 
+use crate::bpf::Heartbeat;
 use crate::frames::{FrameId, Frames};
 use crate::interface::Interface;
 use crate::packet::{Receiver, Sender};
@@ -44,14 +45,23 @@ const SEND_BUFFER: u32 = 64 << 10;
 
 impl Port {
     /// Opens an interface for frames of up to `longest` bytes. Frames to a MAC address in `own` are this machine's and need not
-    /// be shown.
-    pub fn open(interface: &Interface, io: Io, longest: usize, own: &[[u8; 6]]) -> Result<Self> {
+    /// be shown. AF_XDP needs a heartbeat.
+    pub fn open(
+        interface: &Interface,
+        io: Io,
+        longest: usize,
+        own: &[[u8; 6]],
+        heartbeat: Option<&Heartbeat>,
+    ) -> Result<Self> {
         Ok(Self(match io {
             Io::Packet => {
                 let sender = Sender::open(interface, SEND_BUFFER)?;
                 Way::Packet(Receiver::open(interface, longest)?, sender)
             }
-            Io::Xdp => Way::Xdp(XdpPort::open(interface, longest, own)?),
+            Io::Xdp => {
+                let heartbeat = heartbeat.ok_or_else(|| Error::other("no programs in the kernel (bpf)"))?;
+                Way::Xdp(XdpPort::open(interface, longest, own, heartbeat)?)
+            }
         }))
     }
 

@@ -5,7 +5,7 @@ use crate::common::{FQ, HOME, PATIENCE, Place, SERVER, net, net_of, wait, ways};
 use crate::faults::{across, ethernet};
 use gamelane_core::{Direction, Instant};
 use gamelane_device::bpf::Register::{R0, R2, R3};
-use gamelane_device::bpf::{AttachType, Helper, Instruction, Link, Program, ProgramType};
+use gamelane_device::bpf::{AttachType, Helper, Instruction, Link};
 use gamelane_device::packet::Sender;
 use gamelane_device::{Engine, FrameId, Frames, Interface, Io, Plane};
 use gamelane_gateway::status::BothWays;
@@ -122,8 +122,8 @@ fn tag_beside(net: &common::Net, place: Place, tag: u16) -> Link {
     std::thread::scope(|scope| {
         let attach = || {
             net.enter(place);
-            let program = Program::load(ProgramType::SchedCls, AttachType::TcxEgress, "push", &push).unwrap();
-            Link::first(&program, Interface::find("eth0").unwrap().index, AttachType::TcxEgress).unwrap()
+            let index = Interface::find("eth0").unwrap().index;
+            Link::at("push", AttachType::TcxEgress, index, &push).unwrap()
         };
         scope.spawn(attach).join().unwrap()
     })

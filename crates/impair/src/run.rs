@@ -167,7 +167,7 @@ impl<'a> Impairing<'a> {
                 }
                 Turn::Called if self.options.until_input_ends && has_input_ended() => break,
                 Turn::Called => self.answer_all()?,
-                Turn::Done => {}
+                Turn::Done | Turn::StoodStill(_) => {}
             }
         }
         self.detour = None;

@@ -24,6 +24,8 @@ pub enum Register {
 pub enum Helper {
     /// Returns nanoseconds of `CLOCK_MONOTONIC`.
     KtimeGetNs = 5,
+    /// Sends a copy of a frame out of the interface with an index.
+    CloneRedirect = 13,
     /// Puts a VLAN tag beside a frame, as a VLAN interface does.
     SkbVlanPush = 18,
     /// Redirects to the interface with an index: out of it, or with flag 1 as if the frame had arrived there.
@@ -118,9 +120,9 @@ impl Instruction {
         Self::new(0x15, left, 0, count, right)
     }
 
-    /// Skips `count` instructions if `left > right`, signed.
-    pub const fn skip_if_greater(left: Register, right: i32, count: i16) -> Self {
-        Self::new(0x65, left, 0, count, right)
+    /// Skips `count` instructions if `left <= right`, signed.
+    pub const fn skip_if_at_most(left: Register, right: i32, count: i16) -> Self {
+        Self::new(0xd5, left, 0, count, right)
     }
 
     /// Skips `count` instructions if `left > right`, unsigned.

@@ -5,14 +5,16 @@
 #![expect(unsafe_code, reason = "bpf(2) has no safe binding")]
 
 mod btf;
+mod heartbeat;
 mod instruction;
 
 use std::ffi::c_int;
-use std::io::{Error, Result};
+use std::io::{Error, ErrorKind, Result};
 use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::Ordering;
 
+pub use heartbeat::Heartbeat;
 pub use instruction::{Helper, Instruction, Register};
 
 use crate::mapping::Mapping;
@@ -117,12 +119,27 @@ pub struct Link {
 }
 
 impl Link {
-    /// Attaches a program to the interface with this index in this thread's network namespace, before other programs there.
+    /// Loads a program and attaches it to the interface with this index in this thread's network namespace, before other programs
+    /// there.
     ///
     /// # Errors
-    /// Of kind `InvalidInput` if the kernel does not have this attach type.
-    pub fn first(program: &Program, interface: u32, attach: AttachType) -> Result<Self> {
-        Self::create(program, interface, attach, BEFORE)
+    /// What the kernel refuses; a kernel without this attach type is named.
+    pub fn at(name: &str, attach: AttachType, interface: u32, program: &[Instruction]) -> Result<Self> {
+        let program = Program::load(ProgramType::SchedCls, attach, name, program).map_err(|error| {
+            Error::new(error.kind(), format!("the kernel does not load a program for frames (bpf): {error}"))
+        })?;
+        Self::create(&program, interface, attach, BEFORE).map_err(|error| match error.kind() {
+            ErrorKind::InvalidInput => {
+                let running = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+                Error::other(format!(
+                    "this needs Linux 6.6 or later, to attach programs to interfaces (tcx); this is {}",
+                    running.trim()
+                ))
+            }
+            kind => {
+                Error::new(kind, format!("the kernel does not attach a program to an interface: {error}"))
+            }
+        })
     }
 
     /// Attaches a program with flags of this attach type.

@@ -15,6 +15,7 @@ use rustix::event::epoll;
 
 use self::program::Program;
 use self::socket::Socket;
+use crate::bpf::Heartbeat;
 use crate::frames::{FrameId, Frames};
 use crate::interface::{FRAMING, Interface};
 use crate::packet::{PacketSocket, Start};
@@ -41,11 +42,16 @@ pub struct XdpPort {
 
 impl XdpPort {
     /// Opens an interface for frames of up to `longest` bytes. Frames to a MAC address in `own` stay with this machine. As long as
-    /// this lives, the interface is promiscuous and its other frames come here instead of to this machine.
+    /// this lives, the interface is promiscuous and its other frames come here instead of to this machine, except while `heartbeat` stands still.
     ///
     /// # Errors
     /// Why the kernel or the driver refuses. [`XdpPort::unfit`] knows some reasons beforehand.
-    pub fn open(interface: &Interface, longest: usize, own: &[[u8; 6]]) -> Result<Self> {
+    pub fn open(
+        interface: &Interface,
+        longest: usize,
+        own: &[[u8; 6]],
+        heartbeat: &Heartbeat,
+    ) -> Result<Self> {
         if longest + HEADROOM > LONG_CHUNK {
             return Err(Error::other(format!("frames of up to {longest} B do not fit AF_XDP's memory")));
         }
@@ -59,7 +65,7 @@ impl XdpPort {
         let promiscuous = PacketSocket::open(Start::Link)?;
         promiscuous.make_promiscuous(interface.index)?;
         let sockets: Vec<_> = queues.iter().map(AsRawFd::as_raw_fd).collect();
-        let program = Program::attach(interface, &sockets, own)?;
+        let program = Program::attach(interface, &sockets, own, heartbeat)?;
         let checksum = if interface.is_software() { Checksum::Unknown } else { Checksum::Present };
         Ok(Self {
             program,

@@ -1,4 +1,4 @@
-//! The XDP program: about 50 instructions that give an interface's frames to the sockets of their queues and let frames for this
+//! The XDP program: about 60 instructions that give an interface's frames to the sockets of their queues and let frames for this
 //! machine pass. It puts a VLAN tag that the sender's kernel carries beside a frame into the frame. The kernel removes the program
 //! with the process, however that ends, because a link attaches it.
 
@@ -8,7 +8,7 @@ use std::os::fd::RawFd;
 use gamelane_core::headers::{ETHERNET_HEADER, VLAN_TAG};
 
 use crate::bpf::{
-    self, AttachType,
+    self, AttachType, Heartbeat,
     Helper::{RedirectMap, XdpAdjustHead},
     Instruction, Link, Map, MapType, ProgramType,
     Register::*,
@@ -26,7 +26,12 @@ pub(super) struct Program {
 
 impl Program {
     /// Attaches to the driver of an interface. Queue `n` goes to the `n`th of `sockets`; frames to a MAC address in `own` pass.
-    pub(super) fn attach(interface: &Interface, sockets: &[RawFd], own: &[[u8; 6]]) -> Result<Self> {
+    pub(super) fn attach(
+        interface: &Interface,
+        sockets: &[RawFd],
+        own: &[[u8; 6]],
+        heartbeat: &Heartbeat,
+    ) -> Result<Self> {
         let index = interface.index;
         let map = Map::create(MapType::XskMap, size_of::<u32>() as u32, sockets.len() as u32, 0)?;
         for (queue, socket) in (0_u32..).zip(sockets) {
@@ -34,7 +39,7 @@ impl Program {
         }
         let passed = SharedNumber::new()?;
         let load = |reader, bound_to| {
-            let program = instructions(&map, passed.map(), own, reader);
+            let program = instructions(&map, passed.map(), own, heartbeat, reader);
             bpf::Program::load_for(ProgramType::Xdp, AttachType::Xdp, "gl_to_sockets", &program, bound_to)
         };
         // Hardware has its stripping of tags switched off ([`crate::VLAN_STRIPPING`]).
@@ -73,6 +78,7 @@ pub(super) fn tag_reader() -> Option<i32> {
 /// In C:
 ///
 /// ```c
+/// if (standing still) return XDP_PASS;
 /// if (data + 14 > data_end) return XDP_PASS;
 /// if (destination is in own) { atomic_add(&passed, 1); return XDP_PASS; }
 /// if (bpf_xdp_metadata_rx_vlan_tag(ctx, &protocol, &tag) == 0) {       // with `reader`
@@ -82,7 +88,13 @@ pub(super) fn tag_reader() -> Option<i32> {
 /// }
 /// return bpf_redirect_map(&sockets, ctx->rx_queue_index, XDP_PASS);
 /// ```
-fn instructions(sockets: &Map, counter: &Map, own: &[[u8; 6]], tag_reader: Option<i32>) -> Vec<Instruction> {
+fn instructions(
+    sockets: &Map,
+    counter: &Map,
+    own: &[[u8; 6]],
+    heartbeat: &Heartbeat,
+    tag_reader: Option<i32>,
+) -> Vec<Instruction> {
     let [low, high] = Instruction::map(R1, sockets);
     let redirect = [
         Instruction::load_word(R2, R6, RX_QUEUE_INDEX),
@@ -105,7 +117,11 @@ fn instructions(sockets: &Map, counter: &Map, own: &[[u8; 6]], tag_reader: Optio
     let count = [low, high, Instruction::set(R2, 1), Instruction::add_atomically(R1, 0, R2)];
     // Three instructions for each of `own`, below.
     let looks = 3 * own.len();
-    let mut program = vec![
+    let mut program = vec![Instruction::copy(R6, R1)];
+    program.extend(heartbeat.skip_if_at_work(pass.len() as i16));
+    program.extend(pass);
+    program.extend([
+        Instruction::copy(R1, R6),
         Instruction::load_word(R2, R1, DATA),
         Instruction::load_word(R3, R1, DATA_END),
         Instruction::copy(R4, R2),
@@ -113,7 +129,7 @@ fn instructions(sockets: &Map, counter: &Map, own: &[[u8; 6]], tag_reader: Optio
         Instruction::skip_if_above(R4, R3, (2 + looks + give.len() + count.len()) as i16),
         Instruction::load_word(R5, R2, 0),
         Instruction::load_half(R6, R2, 4),
-    ];
+    ]);
     for (place, [a, b, c, d, e, f]) in own.iter().enumerate() {
         let after = looks - 3 * (place + 1);
         program.extend([
@@ -192,9 +208,9 @@ mod tests {
             return;
         }
         let sockets = Map::create(MapType::XskMap, 4, 1, 0).unwrap();
-        let passed = SharedNumber::new().unwrap();
+        let (passed, heartbeat) = (SharedNumber::new().unwrap(), Heartbeat::new().unwrap());
         for own in [&[[2, 0, 0, 0, 0, 1]][..], &[[2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]]] {
-            let program = instructions(&sockets, passed.map(), own, None);
+            let program = instructions(&sockets, passed.map(), own, &heartbeat, None);
             bpf::Program::load(ProgramType::Xdp, AttachType::Xdp, "test", &program).unwrap();
         }
     }

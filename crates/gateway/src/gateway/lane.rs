@@ -3,7 +3,7 @@
 //! modem below stores the whole frame itself.
 
 use gamelane_core::time::earliest;
-use gamelane_core::{Bitrate, Instant, Outlet, Packet, Seed};
+use gamelane_core::{Bitrate, DropReason, Instant, Outlet, Packet, Seed};
 use gamelane_device::FrameId;
 use gamelane_link::{Link, PortId, WiredLink};
 use gamelane_qdisc::{AnyQueue, Backlog, QueueDiscipline};
@@ -20,6 +20,8 @@ pub(crate) struct Lane {
     shaper: Option<WiredLink>,
     /// Times a waiting frame was held back.
     held: u64,
+    /// What arrived before this is too old to be of use.
+    stale_before: Instant,
 }
 
 /// The one port of a wired link.
@@ -31,7 +33,7 @@ impl Lane {
         let queue = AnyQueue::build(&policy.queue, classes, policy.mtu, seed, &format!("gateway/{name}"));
         let queue = queue.unwrap_or_else(|error| panic!("the queue `{name}` was not checked: {error}"));
         let shaper = policy.shape.clone().map(|shape| WiredLink::new(shape, seed, &format!("shape/{name}")));
-        Self { queue, retired: Vec::new(), shaper, held: 0 }
+        Self { queue, retired: Vec::new(), shaper, held: 0, stale_before: Instant::ZERO }
     }
 
     /// Replaces `before` and takes over its frames.
@@ -40,6 +42,7 @@ impl Lane {
         self.retired.push(before.queue);
         self.retired.retain(|queue| !queue.backlog().is_empty());
         self.held = before.held;
+        self.stale_before = before.stale_before;
         self.offer(now);
     }
 
@@ -56,23 +59,36 @@ impl Lane {
             self.held += u64::from(!self.backlog().is_empty());
             return None;
         }
-        let mut packet = None;
-        while packet.is_none()
-            && let Some(oldest) = self.retired.first_mut()
-        {
-            packet = oldest.dequeue(now, out);
-            if oldest.backlog().is_empty() {
-                self.retired.remove(0);
-            } else if packet.is_none() {
-                break;
-            }
+        let mut packet = self.take(now, out);
+        while packet.as_ref().is_some_and(|packet| packet.meta.queued_at < self.stale_before) {
+            packet.into_iter().for_each(|packet| out.dropped(packet, DropReason::Stale));
+            packet = self.take(now, out);
         }
-        let packet = packet.or_else(|| self.queue.dequeue(now, out));
         if let (Some(shaper), Some(packet)) = (&mut self.shaper, &packet) {
             shaper.start(PORT, &packet.meta, now);
         }
         self.offer(now);
         packet
+    }
+
+    /// Takes the next frame out of the queues.
+    fn take(&mut self, now: Instant, out: &mut dyn Outlet<FrameId>) -> Option<Packet<FrameId>> {
+        while let Some(oldest) = self.retired.first_mut() {
+            let packet = oldest.dequeue(now, out);
+            let is_empty = oldest.backlog().is_empty();
+            if is_empty {
+                self.retired.remove(0);
+            }
+            if packet.is_some() || !is_empty {
+                return packet;
+            }
+        }
+        self.queue.dequeue(now, out)
+    }
+
+    /// What waits now is too old to be of use. It is dropped instead of leaving.
+    pub(crate) const fn stood_still(&mut self, now: Instant) {
+        self.stale_before = now;
     }
 
     /// Changes the rate of the shaper from the next frame on.

@@ -296,6 +296,10 @@ impl Plane for Gateway {
         }
     }
 
+    fn stood_still(&mut self, now: Instant) {
+        self.lanes.iter_mut().for_each(|lane| lane.stood_still(now));
+    }
+
     fn no_room(&mut self, direction: Direction) {
         self.accounts[direction.index()].no_room += 1;
     }

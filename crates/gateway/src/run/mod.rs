@@ -149,6 +149,9 @@ impl<'a> Forwarding<'a> {
     }
 
     fn run(mut self) -> anyhow::Result<()> {
+        if let Some(error) = self.engine.no_bypass() {
+            tracing::warn!("if this program stands still, frames do too: {error}");
+        }
         tracing::info!(
             lan = self.plan.home.name,
             wan = self.plan.internet.name,
@@ -162,6 +165,16 @@ impl<'a> Forwarding<'a> {
             let called = match self.turn()? {
                 Turn::Gone(side) => {
                     anyhow::bail!("the interface {} was removed", self.engine.interface(side).name)
+                }
+                Turn::StoodStill(span) => {
+                    let seconds = span.as_secs_f64();
+                    match self.engine.no_bypass() {
+                        None => tracing::warn!(
+                            "it stood still for {seconds:.1} s; after the first, frames passed without a queue"
+                        ),
+                        Some(_) => tracing::warn!("it stood still for {seconds:.1} s, and frames with it"),
+                    }
+                    false
                 }
                 turn => turn == Turn::Called,
             };

@@ -14,6 +14,9 @@ pub struct EngineStatus {
     pub own: BothWays<u64>,
     /// Frames lost because they are too long, or hold several segments and cannot be split.
     pub too_long: BothWays<u64>,
+    /// Frames discarded because the gateway had stood still.
+    #[serde(default)]
+    pub stale: BothWays<u64>,
     /// Frames sent.
     pub sent: BothWays<u64>,
     /// Times an interface took nothing for a while.
@@ -54,6 +57,7 @@ impl From<&EngineCounters> for EngineStatus {
             ring_full: engine.ring.map(|ring| ring.dropped).into(),
             own: engine.own.into(),
             too_long: engine.too_long.into(),
+            stale: engine.stale.into(),
             sent: engine.sent.into(),
             stalls: engine.stalls.into(),
             late_us: Lateness {

@@ -29,6 +29,8 @@ pub enum Event {
     Reloaded(u64),
     /// Number of events missing here.
     Lost(u64),
+    /// `stood_still`.
+    StoodStill,
     /// The gateway ended.
     End,
 }
@@ -67,6 +69,7 @@ pub fn write(log: &mut Vec<u8>, event: Event) {
             tag(LOST, any);
             number(log, events);
         }
+        Event::StoodStill => tag(STOOD_STILL, any),
         Event::End => tag(END, any),
     }
 }
@@ -91,6 +94,7 @@ pub fn read(log: &mut &[u8]) -> Option<Event> {
         RELOADED => Event::Reloaded(read_number(&mut rest)?),
         LOST => Event::Lost(read_number(&mut rest)?),
         END => Event::End,
+        STOOD_STILL => Event::StoodStill,
         _ => return None,
     };
     *log = rest;
@@ -134,6 +138,7 @@ const NOT_SENT: u8 = 7;
 const RELOADED: u8 = 8;
 const LOST: u8 = 9;
 const END: u8 = 10;
+const STOOD_STILL: u8 = 11;
 
 #[cfg(test)]
 mod tests {
@@ -155,6 +160,7 @@ mod tests {
             direction().prop_map(Event::NotSent),
             any::<u64>().prop_map(Event::Reloaded),
             any::<u64>().prop_map(Event::Lost),
+            Just(Event::StoodStill),
             Just(Event::End),
         ]
     }

@@ -272,6 +272,11 @@ impl Plane for Tapped<'_> {
         self.note_drops(frames, now);
     }
 
+    fn stood_still(&mut self, now: Instant) {
+        self.tap.record(Event::StoodStill, now);
+        self.gateway.stood_still(now);
+    }
+
     fn no_room(&mut self, direction: Direction) {
         self.tap.record(Event::NoRoom(direction), self.tap.now);
         self.gateway.no_room(direction);

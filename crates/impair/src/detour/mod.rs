@@ -11,18 +11,16 @@
 //! ```
 //!
 //! Programs, namespace and pairs last as long as descriptors of this process, so the kernel removes them however it ends. If the
-//! process lives but stands still, the programs let frames pass after a second (`programs::PATIENCE_NS`).
+//! process lives but stands still, the programs let frames pass after a second (`Heartbeat::PATIENCE`).
 
 mod pairs;
 mod programs;
 
-use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 
 use anyhow::{Context as _, bail};
-use gamelane_device::bpf::{AttachType, Instruction, Link, Program, ProgramType, SharedNumber};
+use gamelane_device::bpf::{AttachType, Heartbeat, Link};
 use gamelane_device::{CHECKSUMS, Interface, Offloads, Presence, namespace};
-use rustix::time::{ClockId, clock_gettime};
 
 use programs::Places;
 
@@ -32,7 +30,7 @@ pub struct Detour {
     places: Places,
     /// Ends of the path: towards this machine, towards the network.
     ends: [Interface; 2],
-    alive: SharedNumber,
+    alive: Heartbeat,
     links: Vec<Link>,
     /// Of the impaired interface.
     presence: Presence,
@@ -61,10 +59,10 @@ impl Detour {
         let [host, net] = indices;
         let places = Places { interface: interface.index, host, net };
         let links = vec![
-            hook("gl_to_host", AttachType::TcxIngress, host, &programs::to_host(places))?,
-            hook("gl_to_net", AttachType::TcxIngress, net, &programs::to_net(places))?,
-            hook("gl_onto_path", AttachType::TcxEgress, host, &programs::onto_path())?,
-            hook("gl_onto_path", AttachType::TcxEgress, net, &programs::onto_path())?,
+            Link::at("gl_to_host", AttachType::TcxIngress, host, &programs::to_host(places))?,
+            Link::at("gl_to_net", AttachType::TcxIngress, net, &programs::to_net(places))?,
+            Link::at("gl_onto_path", AttachType::TcxEgress, host, &programs::onto_path())?,
+            Link::at("gl_onto_path", AttachType::TcxEgress, net, &programs::onto_path())?,
         ];
         for index in indices {
             pairs::switch_on(index)?;
@@ -79,7 +77,7 @@ impl Detour {
         Ok(Self {
             places,
             ends,
-            alive: SharedNumber::new().context("no memory for programs")?,
+            alive: Heartbeat::new().context("no memory for programs")?,
             links,
             presence,
             outside,
@@ -96,18 +94,18 @@ impl Detour {
     pub fn begin(&mut self) -> anyhow::Result<()> {
         let Self { places, alive, links, .. } = self;
         let (leaving, arriving) = (programs::leaving(*places, alive), programs::arriving(*places, alive));
-        self.alive.store(monotonic_ns());
+        self.alive.beat();
         namespace::enter(&self.outside)?;
         let interface = self.places.interface;
-        links.push(hook("gl_arriving", AttachType::TcxIngress, interface, &arriving)?);
-        links.push(hook("gl_leaving", AttachType::TcxEgress, interface, &leaving)?);
+        links.push(Link::at("gl_arriving", AttachType::TcxIngress, interface, &arriving)?);
+        links.push(Link::at("gl_leaving", AttachType::TcxEgress, interface, &leaving)?);
         namespace::enter(&self.inside)?;
         Ok(())
     }
 
     /// Tells the programs that frames are being forwarded. Call it more often than once a second; it makes no system call.
     pub fn is_alive(&self) {
-        self.alive.store(monotonic_ns());
+        self.alive.beat();
     }
 
     /// Whether the impaired interface still exists.
@@ -136,35 +134,14 @@ pub fn check() -> anyhow::Result<()> {
         if !std::path::Path::new("/proc/thread-self/net/psched").exists() {
             bail!("this kernel was built without traffic control (CONFIG_NET_SCHED)");
         }
-        let alive = SharedNumber::new().context("no programs for frames (bpf)")?;
+        let alive = Heartbeat::new().context("no programs for frames (bpf)")?;
         let index = Interface::find(ENDS[0])?.index;
         let places = Places { interface: index, host: index, net: index };
-        hook("gl_arriving", AttachType::TcxIngress, index, &programs::arriving(places, &alive))?;
-        hook("gl_leaving", AttachType::TcxEgress, index, &programs::leaving(places, &alive))?;
+        Link::at("gl_arriving", AttachType::TcxIngress, index, &programs::arriving(places, &alive))?;
+        Link::at("gl_leaving", AttachType::TcxEgress, index, &programs::leaving(places, &alive))?;
         Ok(())
     });
     tried.join().unwrap_or_else(|_| bail!("the thread that tried it panicked"))
-}
-
-fn hook(name: &str, attach: AttachType, interface: u32, program: &[Instruction]) -> anyhow::Result<Link> {
-    let program = Program::load(ProgramType::SchedCls, attach, name, program)
-        .context("the kernel does not load a program for frames (bpf)")?;
-    Link::first(&program, interface, attach).map_err(|error| match error.kind() {
-        ErrorKind::InvalidInput => {
-            let running = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-            anyhow::anyhow!(
-                "this needs Linux 6.6 or later, to attach programs to interfaces (tcx); this is {}",
-                running.trim()
-            )
-        }
-        _ => anyhow::Error::new(error).context("the kernel does not attach a program to an interface"),
-    })
-}
-
-/// Time as programs in the kernel read it.
-fn monotonic_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
 }
 
 /// Names of the ends in the namespace of the path.

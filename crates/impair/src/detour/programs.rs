@@ -7,11 +7,8 @@
 //!
 //! Frames of IEEE 802.1X, which carry Wi-Fi keys, are let pass: without them there is no network.
 
-use gamelane_device::bpf::{Helper, Instruction, Register, SharedNumber};
+use gamelane_device::bpf::{Heartbeat, Helper, Instruction, Register};
 use {Helper::*, Register::*};
-
-/// Frames are diverted only this long after the process last showed that it is alive. Then they pass unimpaired.
-pub(super) const PATIENCE_NS: i32 = 1_000_000_000;
 
 /// Indices of the interface, and of the ends of the pairs beside it.
 #[derive(Clone, Copy, Debug)]
@@ -25,13 +22,13 @@ pub(super) struct Places {
 }
 
 /// Program where frames leave by the interface: diverts to `host`, except frames from the path.
-pub(super) fn leaving(places: Places, alive: &SharedNumber) -> Vec<Instruction> {
+pub(super) fn leaving(places: Places, alive: &Heartbeat) -> Vec<Instruction> {
     let is_ours = Instruction::load_word(R2, R1, INGRESS_INTERFACE);
     aside(places.host, is_ours, places.net as i32, &[], alive)
 }
 
 /// Program where frames arrive at the interface: diverts to `net`, except frames from the path, whose `tc_index` it resets.
-pub(super) fn arriving(places: Places, alive: &SharedNumber) -> Vec<Instruction> {
+pub(super) fn arriving(places: Places, alive: &Heartbeat) -> Vec<Instruction> {
     let is_ours = Instruction::load_word(R2, R1, TC_INDEX);
     let undo = [Instruction::set(R2, 0), Instruction::store_word(R6, TC_INDEX, R2)];
     aside(places.net, is_ours, OURS, &undo, alive)
@@ -61,38 +58,24 @@ pub(super) fn onto_path() -> Vec<Instruction> {
 }
 
 /// Diverts frames to `to` while the process is alive. Frames for which `load` sets `R2` to `ours` pass, after `undo`.
-fn aside(
-    to: u32,
-    load: Instruction,
-    ours: i32,
-    undo: &[Instruction],
-    alive: &SharedNumber,
-) -> Vec<Instruction> {
-    let mark = mark(R6);
-    let redirect = redirect(to, 0);
-    let turned = mark.len() + redirect.len();
-    let [low, high] = Instruction::address_of(R1, alive.map());
-    let tail = turned + undo.len();
-    let age = [
-        Instruction::call(KtimeGetNs),
-        low,
-        high,
-        Instruction::load_double(R1, R1, 0),
-        Instruction::subtract(R0, R1),
-        Instruction::skip_if_greater(R0, PATIENCE_NS, tail as i16),
-    ];
+fn aside(to: u32, load: Instruction, ours: i32, undo: &[Instruction], alive: &Heartbeat) -> Vec<Instruction> {
+    let divert = [&mark(R6)[..], &redirect(to, 0)].concat();
+    let pass = [Instruction::set(R0, NEXT), Instruction::exit()];
+    // Frames pass unimpaired while the process stands still.
+    let at_work = alive.skip_if_at_work(pass.len() as i16);
+    let before_undo = at_work.len() + pass.len() + divert.len();
     let mut all = vec![
         Instruction::copy(R6, R1),
         load,
-        Instruction::skip_if_equal(R2, ours, (2 + age.len() + turned) as i16),
+        Instruction::skip_if_equal(R2, ours, (2 + before_undo) as i16),
         Instruction::load_word(R2, R1, PROTOCOL),
-        Instruction::skip_if_equal(R2, EAPOL, (age.len() + tail) as i16),
+        Instruction::skip_if_equal(R2, EAPOL, (before_undo + undo.len()) as i16),
     ];
-    all.extend(age);
-    all.extend(mark);
-    all.extend(redirect);
+    all.extend(at_work);
+    all.extend(pass);
+    all.extend(divert);
     all.extend(undo);
-    all.extend([Instruction::set(R0, NEXT), Instruction::exit()]);
+    all.extend(pass);
     all
 }
 

@@ -37,6 +37,9 @@ pub struct QueueDrops {
     pub link: u64,
     /// A later ACK in the queue made this one redundant.
     pub ack_filter: u64,
+    /// They waited while a real gateway stood still. Absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stale: Option<u64>,
 }
 
 /// Packets waiting in a queue.
@@ -64,6 +67,7 @@ impl QueueSummary {
                 aqm: dropped(DropReason::AqmEnqueue) + dropped(DropReason::AqmDequeue),
                 link: dropped(DropReason::Link),
                 ack_filter: dropped(DropReason::AckFilter),
+                stale: Some(dropped(DropReason::Stale)).filter(|count| *count > 0),
             },
             marks: own.counters.marked,
             backlog_packets: BacklogSummary {

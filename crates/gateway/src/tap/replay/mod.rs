@@ -153,6 +153,7 @@ impl<'a> Replay<'a> {
             }
             Event::NoRoom(direction) => self.gateway.no_room(direction),
             Event::NotSent(direction) => self.gateway.not_sent(direction),
+            Event::StoodStill => self.gateway.stood_still(self.now),
             Event::Reloaded(number) => {
                 self.report.reloads += 1;
                 let policy =

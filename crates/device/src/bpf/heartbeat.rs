@@ -1,0 +1,46 @@
+//! Shows programs in the kernel that this process is at work, so that they let frames pass while it stands still.
+
+use std::io::Result;
+
+use gamelane_core::Duration;
+use rustix::time::{ClockId, clock_gettime};
+
+use super::{Helper::KtimeGetNs, Instruction, Register::*, SharedNumber};
+
+/// When the process was at work last, for programs to read.
+#[derive(Debug)]
+pub struct Heartbeat(SharedNumber);
+
+impl Heartbeat {
+    /// After this time without a beat the process counts as standing still.
+    pub const PATIENCE: Duration = Duration::from_secs(1);
+
+    /// Begins with a beat.
+    ///
+    /// # Errors
+    /// There is no memory for programs, or this process may not load them.
+    pub fn new() -> Result<Self> {
+        let heartbeat = Self(SharedNumber::new()?);
+        heartbeat.beat();
+        Ok(heartbeat)
+    }
+
+    /// Says that the process is at work. No system call.
+    pub fn beat(&self) {
+        let now = clock_gettime(ClockId::Monotonic);
+        self.0.store(now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned());
+    }
+
+    /// Instructions that skip the next `count` while the process is at work. They use `R0` to `R5`.
+    pub fn skip_if_at_work(&self, count: i16) -> [Instruction; 6] {
+        let [low, high] = Instruction::address_of(R1, self.0.map());
+        [
+            Instruction::call(KtimeGetNs),
+            low,
+            high,
+            Instruction::load_double(R1, R1, 0),
+            Instruction::subtract(R0, R1),
+            Instruction::skip_if_at_most(R0, Self::PATIENCE.as_nanos() as i32, count),
+        ]
+    }
+}
