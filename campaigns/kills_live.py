@@ -354,9 +354,10 @@ def fail_open(tally: Tally, chance: Random, until: float, place: Path) -> None:
                 wrong += running.hit(drawn).wrong
                 if not drawn.hard and not running.is_gone():
                     wrong.append("the script ended, and its gateway did not")
-                # After another signal first, the end of the link is what was asked for.
-                if drawn.signals[0] == signal.SIGKILL and not wait(between.answers):
-                    wrong.append("the link is dead after the script was killed")
+                # A script that is killed while it ends cannot make the bridge any more.
+                killed_late = signal.SIGKILL in drawn.signals[1:]
+                if not killed_late and not wait(between.answers):
+                    wrong.append("the link is dead after the script ended")
             after = Running(words, env=env)  # beside what a kill left
             time.sleep(chance.uniform(0.5, 3))
             if not wait(between.answers):

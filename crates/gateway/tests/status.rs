@@ -107,6 +107,37 @@ fn drip(address: SocketAddr, stop: &AtomicBool) {
 }
 
 #[test]
+fn clients_that_say_nothing_do_not_hold_up_another() {
+    let address = serve();
+    let silent: Vec<_> = (0..50).map(|_| TcpStream::connect(address).unwrap()).collect();
+    std::thread::sleep(Duration::from_millis(100));
+    let (answered, answer) = std::sync::mpsc::channel();
+    std::thread::spawn(move || answered.send(http::ask(address).map(|status| status.schema).ok()));
+    assert_eq!(answer.recv_timeout(Duration::from_millis(800)), Ok(Some(2)));
+    drop(silent);
+}
+
+#[test]
+fn prometheus_itself_accepts_the_metrics() {
+    let Ok(promtool) = std::env::var("PROMTOOL") else {
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "PROMTOOL is not set");
+        eprintln!("skipped: PROMTOOL does not name Prometheus' promtool");
+        return;
+    };
+    let mut check = Command::new(promtool)
+        .args(["check", "metrics"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    check.stdin.take().unwrap().write_all(metrics(&status()).into_text().as_bytes()).unwrap();
+    let out = check.wait_with_output().unwrap();
+    let said = [out.stdout, out.stderr].concat();
+    assert!(out.status.success() && said.is_empty(), "{}", String::from_utf8_lossy(&said));
+}
+
+#[test]
 fn a_client_that_drips_bytes_does_not_hold_up_another() {
     let (address, stop) = (serve(), AtomicBool::new(false));
     let answer = std::thread::scope(|scope| {

@@ -1,7 +1,7 @@
 //! Answers over HTTP for this machine only: on a loopback port, or on a named socket for root and the user who started the program.
 //!
-//! A whole request, from its first byte to the last byte of its answer, has [`DEADLINE`]. [`CLIENTS`] are served at a time;
-//! more of them wait for a place. A request's head has at most 8 KiB and its body at most [`MAX_BODY`]. Every answer closes the
+//! A request's head must arrive within [`HEAD_DEADLINE`], and its whole answer leave within [`DEADLINE`]. [`CLIENTS`] are served at
+//! a time; more of them wait for a place. A head has at most 8 KiB and a body at most [`MAX_BODY`]. Every answer closes the
 //! connection.
 
 mod client;
@@ -21,7 +21,7 @@ use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::server;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -33,10 +33,12 @@ pub use client::{AskError, get, post};
 pub use hyper::body::Bytes;
 pub use hyper::{Method, Request, Response, StatusCode};
 
+/// Time for the head of a request. A client that connects and says nothing keeps its place no longer.
+pub const HEAD_DEADLINE: Duration = Duration::from_secs(1);
 /// Time for a whole request.
 pub const DEADLINE: Duration = Duration::from_secs(5);
 /// Clients served at a time.
-pub const CLIENTS: usize = 16;
+pub const CLIENTS: usize = 64;
 /// Longest body of a request, in bytes.
 pub const MAX_BODY: usize = 64 << 10;
 /// Longest head of a request, in bytes. hyper accepts no lower limit.
@@ -223,6 +225,8 @@ fn connection(
 pub async fn serve_one(socket: impl AsyncRead + AsyncWrite + Unpin + Send, site: &impl Site) {
     let service = service_fn(async |request| Ok::<_, Infallible>(route(request, site).await));
     let serving = server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_DEADLINE)
         .keep_alive(false)
         .max_buf_size(MAX_HEAD)
         .serve_connection(TokioIo::new(socket), service);

@@ -20,6 +20,7 @@ use gamelane_service::exit::{Exit, Failure};
 use gamelane_service::http::{Address, Listener, spawn};
 use gamelane_service::mailbox::{self, Mailbox};
 use gamelane_service::privileges::{Keep, User, calls, give_up};
+use gamelane_service::systemd::Notify;
 
 use crate::gateway::Gateway;
 use crate::http::Pages;
@@ -80,6 +81,7 @@ struct Forwarding<'a> {
     gateway: Gateway,
     tap: Option<Tap>,
     signals: Signals,
+    systemd: Notify,
     mailbox: Mailbox<(), Arc<Status>>,
     io: IoStatus,
     self_test: SelfTest,
@@ -103,6 +105,7 @@ impl<'a> Forwarding<'a> {
         let mut engine = Engine::open(plan.home.clone(), plan.internet.clone(), plan.io, options.memory)
             .with_context(|| format!("cannot open the interfaces by {}", plan.io))?;
         let signals = Signals::register()?;
+        let systemd = Notify::from_environment().context("NOTIFY_SOCKET: cannot tell systemd")?;
         engine.also_wait_for(&signals)?;
         let (mailbox, asker) = mailbox::new()?;
         engine.also_wait_for(mailbox.wake())?;
@@ -140,6 +143,7 @@ impl<'a> Forwarding<'a> {
             gateway,
             tap,
             signals,
+            systemd,
             mailbox,
             io,
             self_test,
@@ -161,6 +165,7 @@ impl<'a> Forwarding<'a> {
             user = self.policies.user(),
             "forwarding"
         );
+        self.systemd.ready();
         while !self.signals.end_asked() {
             let called = match self.turn()? {
                 Turn::Gone(side) => {
@@ -188,6 +193,7 @@ impl<'a> Forwarding<'a> {
             }
         }
         tracing::info!("stopping");
+        self.systemd.stopping();
         if let Some(tap) = self.tap {
             report(&tap.finish(self.engine.now()));
         }
@@ -205,6 +211,7 @@ impl<'a> Forwarding<'a> {
     /// Looks at the policy file, the recording and the shaper.
     fn look(&mut self, hung_up: bool, now: Instant) {
         self.looked = now;
+        self.systemd.alive();
         let Self { plan, policies, engine, gateway, tap, self_test, outside, .. } = self;
         if policies.read_again(hung_up) {
             match tap {

@@ -92,15 +92,9 @@ fn drops(out: &mut Exposition, status: &Status) {
 }
 
 fn sojourn(out: &mut Exposition, status: &Status) {
-    let help = "Time in the queue since the start, by quantile.";
-    let mut family = out.gauge("gamelane_gateway_sojourn_seconds", help);
+    let mut family = out.histogram("gamelane_gateway_sojourn_seconds", "Time in the queue.");
     for (direction, queue) in &status.queues {
-        let spread = &queue.sojourn_ms;
-        for (quantile, ms) in
-            [("0.5", spread.p50), ("0.95", spread.p95), ("0.99", spread.p99), ("1", spread.max)]
-        {
-            family.add(&[("direction", direction), ("quantile", quantile)], ms / 1e3);
-        }
+        family.add(&[("direction", direction)], &queue.sojourn);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gamelane_core::{Direction, DropCounts, DropReason, Duration};
-use gamelane_service::histogram::{Counter, Histogram};
+use gamelane_service::histogram::{Counter, Fine, Histogram};
 use gamelane_stage::voap::VoapCounters;
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +39,9 @@ pub struct QueueStatus {
     pub peak_qlen: u32,
     /// Queueing delay of packets that left.
     pub sojourn_ms: Spread,
+    /// The same, for the histogram of the metrics.
+    #[serde(skip)]
+    pub sojourn: Fine<u64>,
     /// Frames without a whole IP packet.
     pub not_ip: u64,
     /// Frames lost because the pool was full.
@@ -121,6 +124,7 @@ impl QueueStatus {
             arrived: counters.arrived,
             peak_qlen: account.most,
             sojourn_ms: Spread::from(&account.sojourn),
+            sojourn: account.sojourn,
             not_ip: account.not_ip,
             no_room: account.no_room,
             not_sent: account.not_sent,
