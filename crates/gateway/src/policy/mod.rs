@@ -49,7 +49,7 @@ impl Policy {
     /// Reads a scenario's file. `overrides` are keys and values that replace its own.
     ///
     /// # Errors
-    /// What [`Scenario::parse`] and [`Scenario::to_model`] refuse, and what a gateway of frames cannot do.
+    /// What [`Scenario::parse`] and [`Scenario::to_policy`] refuse, and what a gateway of frames cannot do.
     pub fn load(file: &Path, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
         Self::parse(&Self::text(file)?, &file.display().to_string(), overrides)
     }
@@ -74,7 +74,7 @@ impl Policy {
     /// As [`Policy::load`].
     pub fn parse(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
         let scenario = Scenario::parse(text, file, overrides)?;
-        let model = scenario.to_model()?;
+        let model = scenario.to_policy()?;
         let refuse = |key: &str, message: &str, hint: &str| {
             Err(Refusal {
                 file: file.into(),
@@ -167,6 +167,27 @@ direction = "up"
         let marked = marked.replace("[\"quake3\"]", "[\"quake3\", \"upload\"]");
         let policy = Policy::parse(&marked, "home.toml", &[]).unwrap();
         assert_eq!(policy.classifier.unwrap().rules[1].when.dscp, Some(Span::only(34)));
+    }
+
+    #[test]
+    fn a_policy_needs_no_flows_and_the_game_no_name() {
+        let policy = |gateway: &str| {
+            let text = format!("[link]\ndown = \"20mbit\"\nup = \"2mbit\"\n[gateway]\n{gateway}");
+            Policy::parse(&text, "home.toml", &[])
+        };
+        assert_eq!(policy("up = { queue = \"cake\" }").unwrap().name, "home");
+        let both = policy("priority = [\"game\", \"voip\"]\nup = { queue = \"priority\" }").unwrap();
+        let rules = both.classifier.unwrap().rules;
+        assert_eq!(rules.len(), 2, "{rules:?}");
+        assert_eq!(rules[0].when.behaviour, Some(Behaviour::RealTime));
+        let own = "up = { queue = \"priority\" }
+                   [[gateway.class]]\nname = \"first\"\n[[gateway.class]]\nname = \"rest\"
+                   [[gateway.rule]]\nclass = \"first\"\nprotocol = \"udp\"\nport = 27015";
+        assert_eq!(policy(own).unwrap().classifier.unwrap().rules.len(), 1);
+        let error = policy("up = { queue = \"priority\" }").unwrap_err().to_string();
+        assert!(error.contains("priority = [\"game\"]"), "{error}");
+        let error = policy("priority = [\"gmae\"]\nup = { queue = \"priority\" }").unwrap_err().to_string();
+        assert!(error.contains("did you mean \"game\""), "{error}");
     }
 
     #[test]

@@ -19,7 +19,9 @@ pub(super) fn real_rules(
         let Some(flow) =
             model.flows.iter().find(|flow| flow.name == rule.name && rule.when.address.is_some())
         else {
-            rules.push(rule.clone());
+            if !rules.iter().any(|known| known.when == rule.when) {
+                rules.push(rule.clone());
+            }
             continue;
         };
         let written = scenario.flow.iter().find(|written| written.name == flow.name);

@@ -301,12 +301,15 @@ fn start_tap(
     seed: Seed,
 ) -> anyhow::Result<Tap> {
     let frames = engine.frames();
+    // The copy of the policy in the recording has another file name, from which a policy without a name would take its name.
+    let mut overrides = policies.overrides().to_vec();
+    overrides.push(("name".into(), policies.current.name.clone()));
     let about = About {
         schema: tap::about::SCHEMA,
         version: env!("CARGO_PKG_VERSION").into(),
         policy: policies.current.name.clone(),
         policy_hash: policies.current.hash.clone(),
-        overrides: policies.overrides().to_vec(),
+        overrides,
         seed: seed.0,
         epoch_ns: engine.epoch_ns(),
         snap: options.snap,

@@ -23,7 +23,8 @@ use crate::Model;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Short name, for files and tables.
+    /// Short name, for files and tables. Default: the name of the file.
+    #[serde(default)]
     pub name: String,
     /// Question that the scenario answers, in one line.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,6 +75,10 @@ impl Scenario {
             return Err(empty(file));
         }
         let (mut scenario, origin) = read::<Self>(text, file, overrides, SCENARIO_HINT)?;
+        if scenario.name.is_empty() {
+            let stem = std::path::Path::new(file).file_stem().and_then(|stem| stem.to_str());
+            scenario.name = stem.unwrap_or("home").into();
+        }
         scenario.gateway.settle(scenario.link.kind.0);
         Ok(Self { origin, ..scenario })
     }
@@ -91,6 +96,11 @@ impl Scenario {
     /// Checks the values against each other and reads the captures and game models that the scenario names.
     pub fn to_model(&self) -> Result<Model, ScenarioError> {
         build::model(self)
+    }
+
+    /// The same for a gateway: the link and the gateway's functions. Without flows too.
+    pub fn to_policy(&self) -> Result<Model, ScenarioError> {
+        build::policy(self)
     }
 
     /// Refuses what only a real kernel runs. [`Self::to_model`] accepts it for the other engines.
@@ -128,8 +138,7 @@ pub(crate) fn read<T: DeserializeOwned>(
         overrides.iter().cloned().partition(|(key, _)| presets::is_word(key));
     origin.overrides = Override::of_presets(&words, &mut origin.values)?;
     let mut values = origin.values.clone();
-    let mut expansion =
-        presets::expand(&mut values, file).map_err(|(path, fault)| origin.refuse(&path, fault))?;
+    let mut expansion = presets::expand(&mut values).map_err(|(path, fault)| origin.refuse(&path, fault))?;
     origin.values = values;
     Override::reach_flows(&mut origin.overrides, &expansion.flows);
     for (key, value) in &keys {

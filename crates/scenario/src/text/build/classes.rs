@@ -2,7 +2,7 @@
 //! follow from `priority`: class 0 for the flows it names, 1 for pure ACKs, 2 for all others.
 
 use gamelane_core::{ByteCount, ClassId};
-use gamelane_qdisc::classify::{Conditions, Rule};
+use gamelane_qdisc::classify::{Behaviour, Conditions, Rule};
 use gamelane_qdisc::{ClassifierConfig, HtbConfig};
 
 use super::Place;
@@ -149,6 +149,13 @@ fn check_own(
     Ok(())
 }
 
+/// Words of `gateway.priority` that need no flow of that name. They stand for all that behaves like a game or a call.
+const KINDS: [&str; 2] = ["game", "voip"];
+
+fn first_name(scenario: &Scenario) -> &str {
+    scenario.flow.first().map_or(KINDS[0], |flow| &flow.name)
+}
+
 /// The rules that `gateway.priority` and `acks` stand for.
 fn built_in(
     scenario: &Scenario,
@@ -158,18 +165,21 @@ fn built_in(
 ) -> Result<ClassifierConfig, ScenarioError> {
     let place = gateway.key("priority");
     let names = scenario.gateway.priority.as_deref().unwrap_or_default();
-    rules::check_names(scenario, names, &place)?;
+    rules::check_names(scenario, names, &KINDS, &place)?;
+    let is_flow = |name: &String| scenario.flow.iter().any(|flow| flow.name == *name);
+    let kind = names.iter().find(|name| !is_flow(name));
     let has_acks = |queue: &Queue| queue.acks.is_some_and(|acks| acks != Acks::Plain);
     if let Some((key, _)) = asking.iter().find(|(_, queue)| names.is_empty() && !has_acks(queue)) {
         let fault = Fault::new("this queue needs classes, and this scenario has none");
-        let hint =
-            format!("add [gateway] priority = [\"{}\"], the flows to send first", scenario.flow[0].name);
+        let hint = format!("add [gateway] priority = [\"{}\"], what to send first", first_name(scenario));
         return Err(gateway.key(key).key("queue").refuse(fault.hint(hint)));
     }
     if !asking.is_empty() {
         rules::check_servers(scenario, &place)?;
     }
-    if asking.iter().any(|(_, queue)| !has_acks(queue)) && flows.iter().all(|flow| names.contains(&flow.name))
+    if asking.iter().any(|(_, queue)| !has_acks(queue))
+        && kind.is_none()
+        && flows.iter().all(|flow| names.contains(&flow.name))
     {
         let fault = Fault::new("all flows have priority, so none goes first");
         return Err(place.refuse(fault.hint("remove the flows that may wait")));
@@ -181,6 +191,10 @@ fn built_in(
         Rule { name: flow.name.clone(), class: FIRST, when }
     };
     let mut rules: Vec<Rule> = named.map(first).collect();
+    if let Some(kind) = kind {
+        let when = Conditions { behaviour: Some(Behaviour::RealTime), ..Conditions::default() };
+        rules.push(Rule { name: kind.clone(), class: FIRST, when });
+    }
     let when = Conditions { pure_ack: Some(true), ..Conditions::default() };
     rules.push(Rule { name: "pure ACKs".into(), class: ACKS, when });
     Ok(ClassifierConfig { rules, default: REST, ..ClassifierConfig::default() })

@@ -12,8 +12,8 @@ use crate::text::keys::Flow;
 use crate::text::origin::is_plain;
 use crate::text::scenario::Scenario;
 
-/// All flows in the order of the file, enabled or not.
-pub(super) fn flows(scenario: &Scenario, top: &Place<'_>) -> Result<Vec<FlowModel>, ScenarioError> {
+/// Refuses a scenario without flows: nothing would be run.
+pub(super) fn check_any(scenario: &Scenario, top: &Place<'_>) -> Result<(), ScenarioError> {
     let all = top.key("flow");
     if scenario.flow.is_empty() {
         let fault = Fault::new("this scenario has no flow")
@@ -24,6 +24,12 @@ pub(super) fn flows(scenario: &Scenario, top: &Place<'_>) -> Result<Vec<FlowMode
         let fault = Fault::new("all flows are disabled");
         return Err(all.refuse(fault.hint("remove `enabled = false` from one of them")));
     }
+    Ok(())
+}
+
+/// All flows in the order of the file, enabled or not.
+pub(super) fn flows(scenario: &Scenario, top: &Place<'_>) -> Result<Vec<FlowModel>, ScenarioError> {
+    let all = top.key("flow");
     if scenario.flow.len() > MOST_FLOWS {
         return Err(all.refuse(Fault::new("these are too many flows").allowed(format!("up to {MOST_FLOWS}"))));
     }

@@ -33,8 +33,14 @@ use super::words::Word;
 use crate::{FlowModel, GatewayModel, HopModel, Model};
 use rules::Ends;
 
-/// Builds the model of a scenario.
+/// Builds the model of a scenario that is to be run.
 pub(crate) fn model(scenario: &Scenario) -> Result<Model, ScenarioError> {
+    flow::check_any(scenario, &Place { origin: &scenario.origin, path: Path::default() })?;
+    policy(scenario)
+}
+
+/// Builds the model of a scenario for its link and its gateway. It needs no flows.
+pub(crate) fn policy(scenario: &Scenario) -> Result<Model, ScenarioError> {
     let top = Place { origin: &scenario.origin, path: Path::default() };
     if scenario.warmup.0 >= scenario.duration.0 {
         let fault = Fault::new(format!("`warmup` covers the whole run of {}", scenario.duration));

@@ -93,7 +93,7 @@ pub(super) fn classifier(
         return Err(refuse(&error, &config, &origin, &place));
     }
     for (rule, index) in config.rules.iter().zip(&origin) {
-        if !ends.iter().any(|flow| flow.may_meet(&rule.when)) {
+        if !ends.is_empty() && !ends.iter().any(|flow| flow.may_meet(&rule.when)) {
             return Err(no_flow(ends, &place.index(*index)));
         }
     }
@@ -160,7 +160,7 @@ fn expand(
             Fault::new("`flows` and `address` exclude each other: `flows` already selects by address");
         return Err(place.key("address").refuse(fault.hint("use `source` or `destination`")));
     }
-    check_names(scenario, names, &place.key("flows"))?;
+    check_names(scenario, names, &[], &place.key("flows"))?;
     check_servers(scenario, all)?;
     let named = ends.iter().filter(|flow| names.contains(&flow.name));
     Ok(named
@@ -187,18 +187,18 @@ pub(super) fn check_servers(scenario: &Scenario, place: &Place<'_>) -> Result<()
     Err(place.refuse(fault))
 }
 
-/// Checks that the names are those of flows, each listed once.
+/// Checks that the names are those of flows, or among `others`, each listed once.
 pub(super) fn check_names(
     scenario: &Scenario,
     names: &[String],
+    others: &[&str],
     place: &Place<'_>,
 ) -> Result<(), ScenarioError> {
     for (index, name) in names.iter().enumerate() {
         let place = place.index(index);
-        if !scenario.flow.iter().any(|flow| flow.name == *name) {
-            let fault = Fault::new("no such flow");
-            let flows = scenario.flow.iter().map(|flow| flow.name.as_str());
-            return Err(place.refuse(fault.one_of(name, flows)));
+        let known = || scenario.flow.iter().map(|flow| flow.name.as_str()).chain(others.iter().copied());
+        if !known().any(|known| known == name) {
+            return Err(place.refuse(Fault::new("no such flow").one_of(name, known())));
         }
         if names[..index].contains(name) {
             let fault = Fault::new("this flow is listed twice");

@@ -44,8 +44,9 @@ pub struct Gateway {
     /// Queue in each station and relay of kind `wifi-g`.
     #[serde(default, skip_serializing_if = "Queue::is_plain")]
     pub station: Queue,
-    /// Flows to send first, by name. They form one class and all other flows another, for `priority`, `drr` and `htb`.
-    /// Other queues ignore this key and the two below.
+    /// What to send first: flows by name, or `game` for all that behaves like a game or a call (`voip` means the same).
+    /// They form one class and all others another, for `priority`, `drr` and `htb`. Other queues ignore this key and the
+    /// two below.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Vec<String>>,
     /// Your own classes instead of `priority`, the most urgent first. Packets that match no rule go to the last class.

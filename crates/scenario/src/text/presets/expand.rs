@@ -23,12 +23,12 @@ pub(crate) struct Expansion {
     shaping: Shaping,
 }
 
-/// Replaces the words of a household by ordinary keys. A scenario without such words stays as it is. A household without
-/// a name gets that of its file. [`Expansion::shape`] has to follow.
+/// Replaces the words of a household by ordinary keys. A scenario without such words stays as it is.
+/// [`Expansion::shape`] has to follow.
 ///
 /// # Errors
 /// The place of a word that names no preset, or is not text.
-pub(crate) fn expand(values: &mut Table, file: &str) -> Result<Expansion, (Path, Fault)> {
+pub(crate) fn expand(values: &mut Table) -> Result<Expansion, (Path, Fault)> {
     let mut expansion = Expansion::default();
     let plan = named::<Plan>(values)?;
     let policy = named::<Policy>(values)?;
@@ -38,8 +38,6 @@ pub(crate) fn expand(values: &mut Table, file: &str) -> Result<Expansion, (Path,
         return Ok(expansion);
     }
     values.retain(|key, _| !ABOUT.contains(&key)); // `index` reads them from the file
-    let name = std::path::Path::new(file).file_stem().and_then(|name| name.to_str()).unwrap_or("home");
-    values.entry("name").or_insert_with(|| Value::String(name.into()));
     if let Some((name, plan)) = &plan {
         beneath(values, "link", &plan.link);
         if let Some(Value::Table(link)) = values.get_mut("link") {
