@@ -87,6 +87,7 @@ def test_the_gateways_file_is_the_scenario_with_a_shaper(short: Experiment) -> N
         ("openwrt", {"gateway.up.queue": "pie"}, "one discipline for both"),
         ("tc", {QUEUE: "priority", "gateway.priority": '["upload"]'}, "nothing tells `upload`"),
         ("gateway", {QUEUE: "priority", "gateway.priority": '["upload"]'}, "nothing tells `upload`"),
+        ("tc", {QUEUE: "priority", "gateway.priority": '["voip"]'}, "`voip` stands for behaviour"),
         ("tc", {**PRIORITY, "gateway.*.acks": "filter"}, "only CAKE filters ACKs"),
     ],
 )

@@ -133,6 +133,10 @@ def test_behind_a_gateway_that_shapes_the_modem_has_the_queue_of_the_link() -> N
             (("gateway.up", '{ queue = "priority", acks = "filter" }'), ("gateway.priority", '["game"]')),
             "`gateway.up.acks` in home.toml: in Linux only CAKE filters ACKs",
         ),
+        (
+            (("gateway.up.queue", "priority"), ("gateway.priority", '["voip"]')),
+            "`gateway.priority` in home.toml: the kernel does not know packets by their behaviour",
+        ),
     ],
 )
 def test_what_the_kernel_lacks_is_refused_with_key_value_and_remedy(

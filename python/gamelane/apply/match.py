@@ -64,7 +64,7 @@ def of_flow(plan: Plan, name: str, together: list[str], way: str) -> Matches:
     """Return what tells a flow from all flows but those in `together`, which are in the same class."""
     flow = next((flow for flow in plan.flows if flow["name"] == name), None)
     if flow is None:
-        return Matches()
+        return Matches(unsaid=f"`{name}` stands for behaviour, which nft and tc cannot test.")
     app = APPS[flow["app"]]
     if app.group in SHARED_PORTS:
         if flow.get("dscp", "CS0") == "CS0":

@@ -74,10 +74,11 @@ impl Scenario {
         if is_empty && !overrides.iter().any(|(key, _)| presets::is_word(key)) {
             return Err(empty(file));
         }
-        let (mut scenario, origin) = read::<Self>(text, file, overrides, SCENARIO_HINT)?;
+        let (mut scenario, mut origin) = read::<Self>(text, file, overrides, SCENARIO_HINT)?;
         if scenario.name.is_empty() {
             let stem = std::path::Path::new(file).file_stem().and_then(|stem| stem.to_str());
             scenario.name = stem.unwrap_or("home").into();
+            origin.values.insert("name".into(), Value::String(scenario.name.clone()));
         }
         scenario.gateway.settle(scenario.link.kind.0);
         Ok(Self { origin, ..scenario })

@@ -44,6 +44,11 @@ def _queue(plan: Plan, place: str, queue: Mapping[str, Any], refusal: Refusal, a
     if kind == "priority" and "class" in plan.gateway:
         why = "the kernel engine has no classes of your own yet"
         refusal("gateway.class", plan.gateway["class"][0]["name"], why, "`gateway.priority`", ELSEWHERE)
+    flows = [flow.name for flow in plan.flows]
+    for name in plan.gateway.get("priority", []) if kind == "priority" else []:
+        if name not in flows:
+            why = "the kernel does not know packets by their behaviour"
+            refusal("gateway.priority", name, why, "names of flows", ELSEWHERE)
     if queue.get("parameters", "linux") != "linux":
         why = "Linux has its own defaults and details"
         refusal(f"{place}.parameters", queue["parameters"], why, '"linux"', f"--set {place}.parameters=linux")
