@@ -57,7 +57,8 @@ impl Outside {
             for ((loss, count), kind) in self.losses[index].iter_mut().zip(counts).zip(KINDS) {
                 loss.look(count, now, |new| {
                     let name = if kind.is_out { out } else { &engine.interface(direction).name };
-                    tracing::warn!("{name}: {new} frames {}\n  hint:    {}", kind.what, kind.remedy);
+                    let frames = if new == 1 { "frame" } else { "frames" };
+                    tracing::warn!("{name}: {new} {frames} lost: {}\n  hint:    {}", kind.why, kind.remedy);
                 });
             }
         }
@@ -85,7 +86,7 @@ fn say_change(engine: &Engine, direction: Direction, before: Seen) {
                 );
             }
             (true, false) => tracing::warn!("{name}: no link; nothing passes until its other end is back"),
-            (true, true) => tracing::info!("{name}: it has a link again"),
+            (true, true) => tracing::info!("{name}: it has a link"),
         }
     }
     if before.mtu != *mtu {
@@ -112,7 +113,7 @@ fn say_change(engine: &Engine, direction: Direction, before: Seen) {
 
 /// How frames are lost outside of the queues.
 struct Kind {
-    what: &'static str,
+    why: &'static str,
     remedy: &'static str,
     /// They are lost where they leave, not where they arrive.
     is_out: bool,
@@ -121,22 +122,22 @@ struct Kind {
 /// In the order of the counters in [`Outside::look`].
 const KINDS: [Kind; 4] = [
     Kind {
-        what: "hold several segments, or are too long, and cannot be split",
+        why: "too long, or several segments in one, and not to be split",
         remedy: "switch segmentation offload off at their sender: `ethtool -K IF tso off gso off tx-udp-segmentation off`",
         is_out: false,
     },
     Kind {
-        what: "were dropped by the kernel, because the gateway was late",
+        why: "the kernel dropped what the gateway was too late for",
         remedy: "`gamelane-gateway status` shows how late it is; other programs may need the processor",
         is_out: false,
     },
     Kind {
-        what: "found no memory",
+        why: "no memory was left",
         remedy: "give it more with --memory, or the queues a lower limit",
         is_out: false,
     },
     Kind {
-        what: "were refused by the interface where they leave",
+        why: "the interface where they leave refused them",
         remedy: "it is down, or its MTU is smaller than the other side's",
         is_out: true,
     },
