@@ -62,7 +62,7 @@ export interface DropsRow extends Row {
   /** direction */
   direction: "up" | "down";
   /** why */
-  reason: "tail" | "overlimit" | "aqm-enqueue" | "aqm-dequeue" | "link" | "path" | "ack-filter";
+  reason: "tail" | "overlimit" | "aqm-enqueue" | "aqm-dequeue" | "link" | "path" | "ack-filter" | "stale";
 }
 
 /** A row of `tcp`: a TCP endpoint, every 100 ms, of the first four connections of a flow. */
@@ -385,6 +385,8 @@ export interface QueueDrops {
   link: number;
   /** A later ACK in the queue made this one redundant. */
   ack_filter: number;
+  /** Dropped after a real gateway had stood still: they had waited too long. Absent if there are none. */
+  stale?: number | null;
 }
 
 /** Packets waiting in a queue. */

@@ -268,7 +268,7 @@ impl Engine {
         if let Some(heartbeat) = &self.heartbeat {
             heartbeat.beat();
         }
-        if since >= Heartbeat::PATIENCE && self.counters.turns > 0 {
+        if since >= Heartbeat::PATIENCE {
             self.turned = now;
             self.discard_stale();
             plane.stood_still(now);

@@ -1,6 +1,6 @@
 //! Shows programs in the kernel that this process is at work, so that they let frames pass while it stands still.
 
-use std::io::Result;
+use std::io::{Error, ErrorKind, Result};
 
 use gamelane_core::Duration;
 use rustix::time::{ClockId, clock_gettime};
@@ -20,7 +20,11 @@ impl Heartbeat {
     /// # Errors
     /// There is no memory for programs, or this process may not load them.
     pub fn new() -> Result<Self> {
-        let heartbeat = Self(SharedNumber::new()?);
+        let number = SharedNumber::new().map_err(|error| match error.kind() {
+            ErrorKind::PermissionDenied => Error::new(error.kind(), "it may not load programs (CAP_BPF)"),
+            _ => error,
+        })?;
+        let heartbeat = Self(number);
         heartbeat.beat();
         Ok(heartbeat)
     }

@@ -191,6 +191,18 @@ direction = "up"
     }
 
     #[test]
+    fn the_file_on_the_page_works_when_pasted() {
+        let page = include_str!("../../../../docs/gateway.md");
+        let (_, rest) = page.split_once("```toml\n").unwrap();
+        let (file, _) = rest.split_once("```").unwrap();
+        let policy = Policy::parse(file, "home.toml", &[]).unwrap();
+        assert_eq!(policy.notes, [] as [&str; 0]);
+        let all = file.replace("\n# ", "\n").replace("up = { queue = \"fq_codel\" }", "up = { queue = \"priority\" }");
+        let policy = Policy::parse(&all, "home.toml", &[]).unwrap();
+        assert!(policy.voap.is_some() && policy.autorate[1].is_some() && policy.classifier.is_some());
+    }
+
+    #[test]
     fn a_policy_that_cannot_be_carried_out_is_refused_with_a_hint() {
         let unmarked = HOUSEHOLD.replace("[\"quake3\"]", "[\"quake3\", \"upload\"]");
         let error = Policy::parse(&unmarked, "home.toml", &[]).unwrap_err();

@@ -37,7 +37,7 @@ pub struct QueueDrops {
     pub link: u64,
     /// A later ACK in the queue made this one redundant.
     pub ack_filter: u64,
-    /// They waited while a real gateway stood still. Absent if there are none.
+    /// Dropped after a real gateway had stood still: they had waited too long. Absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<u64>,
 }
