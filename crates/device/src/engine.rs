@@ -32,7 +32,7 @@ const SLICE: Duration = Duration::from_micros(50);
 /// More frames than a ring holds.
 const RING: usize = 1 << 16;
 /// Before a deadline closer than this, arriving frames wake nobody: they are taken when it comes. A wake-up costs as much as a timer.
-/// The frame that leaves at the deadline takes as long on a link of 48 Mbit/s, and nothing here notices less.
+/// A frame waits at most this long, as behind one frame of 1500 B at 48 Mbit/s.
 const SOON: Duration = Duration::from_micros(250);
 /// Time between two looks at what else wakes the loop, however close the deadlines are.
 const POLL: Duration = Duration::from_millis(5);
@@ -156,7 +156,7 @@ impl Engine {
         let heartbeat = Heartbeat::new();
         let ends = [home.index, internet.index];
         let side = |interface: Interface| -> Result<Side> {
-            let port = Port::open(&interface, io, longest, &own, heartbeat.as_ref().ok())
+            let port = Port::open(&interface, io, longest, &own, heartbeat.as_ref())
                 .map_err(|error| Error::new(error.kind(), format!("{}: {error}", interface.name)))?;
             let presence = Presence::of(interface.index)?;
             Ok(Side { interface, presence, port, outbox: Outbox::default(), blocked: false })
@@ -324,14 +324,15 @@ impl Engine {
     /// Looks at the interfaces and follows a larger MTU. Returns an interface that no longer exists: the kernel reports no removal
     /// after it reported that an interface is down.
     fn look(&mut self) -> Option<Direction> {
+        // A receiver looks after its ring there.
+        self.counters();
         for direction in Direction::BOTH {
-            let Side { interface, presence, .. } = &mut self.sides[direction.index()];
+            let Side { interface, presence, port, .. } = &mut self.sides[direction.index()];
             let Some(Condition { mtu, is_up, has_link }) = presence.condition() else {
                 return Some(direction);
             };
-            if mtu > interface.mtu {
-                self.frames.lengthen(slot(mtu as usize + FRAMING));
-            }
+            // If too many frames wait now, the next look tries again.
+            self.frames.lengthen(slot((mtu as usize + FRAMING).min(port.longest())));
             (interface.mtu, interface.is_up, interface.has_link) = (mtu, is_up, has_link);
         }
         None
@@ -387,7 +388,9 @@ impl Engine {
         let own = self.sides.each_ref().map(|side| side.interface.mac);
         let Self { sides, frames, counters, met_long, .. } = self;
         let index = direction.index();
-        for received in 0..TURN {
+        let longest = sides[index].port.longest();
+        let mut received = 0;
+        while received < TURN {
             let plane = &mut *plane;
             let taken = sides[index].port.next(|received| {
                 accept(&received, own, frames, |frame, frames| match frame {
@@ -397,11 +400,20 @@ impl Engine {
             });
             match taken {
                 None => return received > 0,
-                Some(Accepted::Taken) => {}
-                Some(Accepted::Own) => counters.own[index] += 1,
-                Some(Accepted::TooLong) => {
+                Some(Accepted::Taken(count)) => received += count,
+                Some(Accepted::Own) => {
+                    counters.own[index] += 1;
+                    received += 1;
+                }
+                // Its copy found the socket's queue full.
+                Some(Accepted::Cut(len)) if len <= longest => {
+                    counters.ring[index].dropped += 1;
+                    received += 1;
+                }
+                Some(Accepted::Cut(_) | Accepted::TooLong) => {
                     counters.too_long[index] += 1;
                     *met_long = true;
+                    received += 1;
                 }
             }
         }
@@ -454,8 +466,11 @@ impl Engine {
 
 /// What became of a received frame.
 enum Accepted {
-    Taken,
+    /// As this many frames.
+    Taken(usize),
     Own,
+    /// Not all of its bytes came; this is its length.
+    Cut(usize),
     TooLong,
 }
 
@@ -473,17 +488,17 @@ fn accept(
         return Accepted::Own;
     }
     if received.len > bytes.len() {
-        return Accepted::TooLong;
+        return Accepted::Cut(received.len);
     }
     let tag = received.vlan.as_ref().map_or(&[][..], |tag| &tag[..]);
-    if let Some(size) = received.segments {
-        let merged = Merged::of(bytes, tag, size).filter(|merged| merged.longest() <= frames.slot());
+    if let Some(segments) = received.segments {
+        let merged = Merged::of(bytes, tag, segments).filter(|merged| merged.longest() <= frames.slot());
         let Some(merged) = merged else { return Accepted::TooLong };
         for number in 0..merged.count() {
             let frame = merged.segment(number, frames);
             each(frame, frames);
         }
-        return Accepted::Taken;
+        return Accepted::Taken(merged.count());
     }
     if tag.len() + bytes.len() > frames.slot() {
         return Accepted::TooLong;
@@ -498,7 +513,7 @@ fn accept(
         }
     }
     each(frame, frames);
-    Accepted::Taken
+    Accepted::Taken(1)
 }
 
 impl Default for Outbox {

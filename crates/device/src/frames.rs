@@ -1,5 +1,5 @@
-//! A pool of frames of fixed size. Queues move an id of four bytes; the bytes of the frame stay where they are. After the pool is
-//! made nothing is allocated. The system provides its memory page by page, on first use.
+//! A pool of frames of fixed size. Queues move an id of four bytes; the bytes of the frame stay where they are. Nothing is allocated
+//! after the pool is made or [lengthened](Frames::lengthen). The system provides its memory page by page, on first use.
 
 use crate::headers::Headers;
 
@@ -21,6 +21,8 @@ pub struct Frames {
     slot: usize,
     frames: Box<[Frame]>,
     free: Vec<FrameId>,
+    /// Bytes it was made with.
+    memory: usize,
     /// Most slots taken at once.
     capacity: usize,
 }
@@ -41,24 +43,34 @@ impl Frames {
             slot,
             frames: vec![empty; count as usize].into(),
             free: (0..count).rev().map(FrameId).collect(),
+            memory: count as usize * slot,
             capacity: count as usize,
         }
     }
 
-    /// Makes room for longer frames, of at most `slot` bytes. Frames keep their slots and bytes. From now on only as many slots can
-    /// be taken as fit into the memory that the pool was made with.
-    pub fn lengthen(&mut self, slot: usize) {
+    /// Makes room for longer frames, of at most `slot` bytes, in the memory that the pool was made with. Frames keep their slots and
+    /// bytes. Returns false, and changes nothing, if so many frames are in it that this would take more than twice the memory.
+    pub fn lengthen(&mut self, slot: usize) -> bool {
         if slot <= self.slot {
-            return;
+            return true;
         }
-        let mut bytes = vec![0; self.frames.len() * slot];
-        for (index, frame) in self.frames.iter().enumerate().filter(|(_, frame)| frame.taken) {
+        let fit = (self.memory / slot).max(1);
+        let taken = self.frames.iter().rposition(|frame| frame.taken).map_or(0, |last| last + 1);
+        let count = fit.max(taken).min(self.frames.len());
+        if count * slot > 2 * self.memory.max(slot) {
+            return false;
+        }
+        let mut bytes = vec![0; count * slot];
+        for (index, frame) in self.frames[..count].iter().enumerate().filter(|(_, frame)| frame.taken) {
             let from = &self.bytes[index * self.slot..][..frame.len];
             bytes[index * slot..][..frame.len].copy_from_slice(from);
         }
-        self.capacity = self.capacity * self.slot / slot;
         self.bytes = bytes.into();
+        self.frames = self.frames[..count].into();
+        self.free.retain(|id| id.index() < count);
+        self.capacity = fit.min(count);
         self.slot = slot;
+        true
     }
 
     /// Takes a slot for an empty frame; `None` if all are taken.
@@ -169,13 +181,22 @@ mod tests {
     fn longer_frames_find_room_in_the_same_memory() {
         let mut frames = Frames::new(4, 8);
         let kept: Vec<_> = (0..3).map(|_| frames.fill([b"abcd"]).unwrap()).collect();
-        frames.lengthen(16);
+        assert!(frames.lengthen(16));
         assert_eq!((frames.capacity(), frames.slot()), (2, 16));
         assert!(kept.iter().all(|id| frames.bytes(*id) == b"abcd"));
         assert_eq!(frames.fill([b"e"]), None, "32 bytes hold two frames of 16");
         kept.into_iter().for_each(|id| frames.give_back(id));
         assert!(frames.fill([b"0123456789abcdef"]).is_some() && frames.fill([b"f"]).is_some());
         assert_eq!(frames.fill([b"g"]), None);
+        assert!(!frames.lengthen(64), "they would take 128 bytes of 32");
+        assert_eq!(frames.slot(), 16);
+    }
+
+    #[test]
+    fn a_pool_that_grows_step_by_step_keeps_its_memory() {
+        let mut frames = Frames::new(2730, 1536);
+        assert!((1537..9100).all(|slot| frames.lengthen(slot)));
+        assert_eq!(frames.capacity(), 2730 * 1536 / 9099);
     }
 
     #[test]

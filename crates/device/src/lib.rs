@@ -56,4 +56,4 @@ pub use plane::Plane;
 pub use port::{Io, Port};
 pub use priority::run_in_real_time;
 pub use tcp_state::{TcpState, tcp_state};
-pub use transfer::{Checksum, Received, Refusal, RingCounters, Sent};
+pub use transfer::{Checksum, Received, Refusal, RingCounters, Segments, Sent};

@@ -2,7 +2,6 @@
 //! virtual interface they arrive as they are. Queues must see the frames that would be on the wire, so they are split here as
 //! Linux does it in software: `tcp_gso_segment`, `__udp_gso_segment`, `inet_gso_segment`, `ipv6_gso_segment`.
 
-use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use gamelane_capture::FrameHeaders;
@@ -12,6 +11,7 @@ use gamelane_core::headers::{IPV6_HEADER, UDP_HEADER};
 use crate::checksum;
 use crate::frames::{FrameId, Frames};
 use crate::headers::{CWR, FIN, PSH};
+use crate::transfer::Segments;
 
 /// A frame of TCP or UDP that holds several segments.
 #[derive(Debug)]
@@ -27,25 +27,26 @@ pub(crate) struct Merged<'a> {
 }
 
 impl<'a> Merged<'a> {
-    /// The frame of `bytes`, whose segments have a payload of `each`; `None` if it is neither TCP nor UDP over IP. Over PPPoE too:
-    /// no kernel merges there.
-    pub(crate) fn of(bytes: &'a [u8], tag: &'a [u8], each: NonZeroUsize) -> Option<Self> {
+    /// The frame of `bytes` that holds these segments. `None` unless they are of TCP or UDP directly over IP: not in a tunnel, nor
+    /// over PPPoE. `None` also for more than [`MOST`].
+    pub(crate) fn of(bytes: &'a [u8], tag: &'a [u8], segments: Segments) -> Option<Self> {
         let headers = FrameHeaders::of_ethernet(bytes)?;
         if !matches!(bytes.get(headers.ip_at - 2..headers.ip_at)?, [0x08, 0] | [0x86, 0xdd]) {
             return None;
         }
         let transport = headers.transport_at;
         let header = match headers.key.protocol {
-            _ if headers.is_fragment => return None,
+            protocol if headers.is_fragment || protocol != segments.protocol => return None,
             Protocol::Tcp => usize::from(bytes.get(transport + 12)? >> 4) * 4,
             Protocol::Udp => UDP_HEADER as usize,
             Protocol::Other(_) => return None,
         };
         let payload = transport + header..headers.end;
-        (payload.start < payload.end).then_some(Self { bytes, tag, headers, payload, each: each.get() })
+        let found = Self { bytes, tag, headers, payload, each: segments.payload.get() };
+        (1..=MOST).contains(&found.count()).then_some(found)
     }
 
-    /// Number of its segments, at least one.
+    /// Number of its segments.
     pub(crate) fn count(&self) -> usize {
         self.payload.len().div_ceil(self.each)
     }
@@ -102,6 +103,9 @@ fn put(bytes: &mut [u8], at: usize, value: u16) {
     bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
 }
 
+/// Most segments: those of 64 KiB with Linux's smallest segment of TCP, 48 B. A sender may say one byte, which would be work for a
+/// second.
+const MOST: usize = 0xffff / 48;
 /// Bytes of the two MAC addresses, after which a VLAN tag belongs.
 const ADDRESSES: usize = 12;
 /// Place of the flags in a TCP header.
@@ -111,13 +115,20 @@ const FLAGS: usize = 13;
 mod tests {
     use proptest::prelude::*;
 
+    use std::num::NonZeroUsize;
+
     use super::*;
 
     const TAG: [u8; 4] = [0x81, 0, 0, 7];
 
     fn segments(bytes: &[u8], tag: &[u8], each: usize) -> Option<Vec<Vec<u8>>> {
+        segments_of(Protocol::Tcp, bytes, tag, each)
+    }
+
+    fn segments_of(protocol: Protocol, bytes: &[u8], tag: &[u8], each: usize) -> Option<Vec<Vec<u8>>> {
         let mut frames = Frames::new(64, 2048);
-        let merged = Merged::of(bytes, tag, NonZeroUsize::new(each)?)?;
+        let payload = NonZeroUsize::new(each)?;
+        let merged = Merged::of(bytes, tag, Segments { protocol, payload })?;
         let all = (0..merged.count().min(64)).map(|number| {
             let id = merged.segment(number, &mut frames)?;
             Some(frames.bytes(id).to_vec())
@@ -171,7 +182,8 @@ mod tests {
         frame.extend([0x86, 0xdd, 0x60, 0, 0, 0, 0, 13, 17, 64]);
         frame.extend([3; 32]);
         frame.extend([0, 1, 0, 2, 0, 13, 9, 9, b'a', b'b', b'c', b'd', b'e']);
-        let all = segments(&frame, &[], 3).unwrap();
+        let all = segments_of(Protocol::Udp, &frame, &[], 3).unwrap();
+        assert_eq!(segments(&frame, &[], 3), None, "TCP in a tunnel over UDP");
         let lengths = |frame: &Vec<u8>| (frame[19], frame[59], frame[62..].to_vec());
         assert_eq!(
             all.iter().map(lengths).collect::<Vec<_>>(),
@@ -192,6 +204,10 @@ mod tests {
         for frame in [fragment, no_payload, icmp, pppoe] {
             assert_eq!(segments(&frame, &[], 4), None, "{frame:?}");
         }
+        let mut long = tcp();
+        long.resize(9014, 0);
+        long[16..18].copy_from_slice(&9000_u16.to_be_bytes());
+        assert_eq!(segments(&long, &[], 1), None, "thousands of segments");
     }
 
     proptest! {

@@ -51,7 +51,7 @@ impl Port {
         io: Io,
         longest: usize,
         own: &[[u8; 6]],
-        heartbeat: Option<&Heartbeat>,
+        heartbeat: std::result::Result<&Heartbeat, &Error>,
     ) -> Result<Self> {
         Ok(Self(match io {
             Io::Packet => {
@@ -59,7 +59,7 @@ impl Port {
                 Way::Packet(Receiver::open(interface, longest)?, sender)
             }
             Io::Xdp => {
-                let heartbeat = heartbeat.ok_or_else(|| Error::other("no programs in the kernel (bpf)"))?;
+                let heartbeat = heartbeat.map_err(|error| Error::new(error.kind(), error.to_string()))?;
                 Way::Xdp(XdpPort::open(interface, longest, own, heartbeat)?)
             }
         }))

@@ -4,6 +4,8 @@
 use std::io::Error;
 use std::num::NonZeroUsize;
 
+use gamelane_core::Protocol;
+
 /// A frame in the ring.
 #[derive(Debug)]
 pub struct Received<'a> {
@@ -15,8 +17,17 @@ pub struct Received<'a> {
     pub len: usize,
     /// Whether its transport checksum is filled in.
     pub checksum: Checksum,
-    /// Payload of each of its segments, if it holds several: the sender left splitting to its interface.
-    pub segments: Option<NonZeroUsize>,
+    /// Its segments, if it holds several: the sender left splitting to its interface.
+    pub segments: Option<Segments>,
+}
+
+/// The segments that a frame holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segments {
+    /// TCP or UDP. Around it may be a tunnel.
+    pub protocol: Protocol,
+    /// Payload of each but the last.
+    pub payload: NonZeroUsize,
 }
 
 /// Whether the transport checksum of a frame is filled in. A frame of this machine that arrives over a virtual interface may

@@ -230,39 +230,46 @@ fn interfaces_may_go_down_and_come_back_and_their_removal_ends_it() {
 fn frames_pass_while_it_stands_still_and_none_is_delivered_late_or_twice() {
     let Some(net) = net(1500, &["iperf3"]) else { return };
     for way in ways() {
-        // Frames of the upload wait about 2 s; pings do not.
-        let shaped = "shape = { up = \"1mbit\" }\nup = { queue = \"fq_codel\", target = \"20s\", interval = \"100s\" }\ndown = { queue = \"fifo\" }";
-        let tap = net.folder.path().join(format!("tap-{way}"));
-        let options = ["--io", way, "--tap", tap.to_str().unwrap()];
-        let gateway = net.gateway_with(&net.policy(shaped), &options);
-        let ping = ["ping", "-c", "90", "-i", "0.05", "-W", "1", SERVER];
-        let load = net.flood();
-        let waits = || gateway.status().queues["up"].qlen > 100;
-        assert!(wait(PATIENCE, waits), "{:?}", gateway.status().queues["up"]);
-        let ping = net.command(Place::Home, &ping).stdout(std::process::Stdio::piped()).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(500));
-        gateway.signal("STOP");
-        std::thread::sleep(Duration::from_secs(3));
-        drop(load);
-        gateway.signal("CONT");
-        let said = String::from_utf8(ping.wait_with_output().unwrap().stdout).unwrap();
-        // One second of pings is lost.
-        let received = said.matches("bytes from").count();
-        assert!((60..=85).contains(&received), "{way}: {received} of 90\n{said}{}", gateway.log());
-        assert!(!said.contains("DUP!"), "{way}: {said}");
-        let slowest =
-            said.lines().find_map(|line| line.strip_prefix("rtt ")?.split('/').nth(5)?.parse().ok());
-        assert!(slowest.is_some_and(|ms: f64| ms < 500.0), "{way}: {said}");
-        let log = gateway.log();
-        assert!(log.contains("it stood still for") && log.contains("frames passed without a queue"), "{log}");
-        let status = gateway.status();
-        assert!(status.engine.stale.up > 0, "{way}: {:?}", status.engine);
-        assert!(status.queues["up"].drop_reasons["stale"] > 100, "{way}: {:?}", status.queues["up"]);
-        gateway.assert_conserves();
-        gateway.end("TERM");
-        let (code, said, error) = net.program(&["replay", tap.to_str().unwrap()]);
-        assert_eq!(code, 0, "{way}: {said}{error}");
+        let mut attempt = 0;
+        up_to_three_times(|| {
+            attempt += 1;
+            passes_while_it_stands_still(&net, way, attempt)
+        });
     }
+}
+
+fn passes_while_it_stands_still(net: &Net, way: &str, attempt: u32) -> Result<(), String> {
+    // Frames of the upload wait about 2 s; pings do not.
+    let shaped = "shape = { up = \"1mbit\" }\nup = { queue = \"fq_codel\", target = \"20s\", interval = \"100s\" }\ndown = { queue = \"fifo\" }";
+    let tap = net.folder.path().join(format!("tap-{way}-{attempt}"));
+    let options = ["--io", way, "--tap", tap.to_str().unwrap()];
+    let gateway = net.gateway_with(&net.policy(shaped), &options);
+    let ping = ["ping", "-c", "90", "-i", "0.05", "-W", "1", SERVER];
+    let load = net.flood();
+    let waits = || gateway.status().queues["up"].qlen > 100;
+    assert!(wait(PATIENCE, waits), "{:?}", gateway.status().queues["up"]);
+    let ping = net.command(Place::Home, &ping).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    gateway.signal("STOP");
+    std::thread::sleep(Duration::from_secs(3));
+    drop(load);
+    gateway.signal("CONT");
+    let said = String::from_utf8(ping.wait_with_output().unwrap().stdout).unwrap();
+    // One second of pings is lost.
+    let received = said.matches("bytes from").count();
+    assert!(!said.contains("DUP!"), "{way}: {said}");
+    let slowest = said.lines().find_map(|line| line.strip_prefix("rtt ")?.split('/').nth(5)?.parse().ok());
+    let log = gateway.log();
+    assert!(log.contains("it stood still for") && log.contains("frames passed without a queue"), "{log}");
+    let status = gateway.status();
+    assert!(status.engine.stale.up > 0, "{way}: {:?}", status.engine);
+    assert!(status.queues["up"].drop_reasons["stale"] > 100, "{way}: {:?}", status.queues["up"]);
+    gateway.assert_conserves();
+    gateway.end("TERM");
+    let (code, replayed, error) = net.program(&["replay", tap.to_str().unwrap()]);
+    assert_eq!(code, 0, "{way}: {replayed}{error}");
+    in_time((60..=85).contains(&received), || format!("{way}: {received} of 90"))?;
+    in_time(slowest.is_some_and(|ms: f64| ms < 500.0), || format!("{way}: {slowest:?} ms"))
 }
 
 #[test]

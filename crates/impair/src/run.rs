@@ -217,7 +217,7 @@ impl<'a> Impairing<'a> {
 
     /// Counters of both directions.
     fn counters(&mut self) -> [Counters; 2] {
-        let EngineCounters { ring, too_long, .. } = self.engine.counters();
+        let EngineCounters { ring, too_long, stale, .. } = self.engine.counters();
         Direction::BOTH.map(|direction| {
             let (of, missed) = (self.plane.counters(direction), self.plane.missed(direction));
             Counters {
@@ -229,7 +229,7 @@ impl<'a> Impairing<'a> {
                 reordered: of.reordered,
                 inside: self.plane.inside(direction),
                 no_room: missed.no_room + too_long[direction.index()],
-                ring_full: ring[direction.index()].dropped,
+                ring_full: ring[direction.index()].dropped + stale[direction.index()],
                 not_sent: missed.not_sent,
             }
         })

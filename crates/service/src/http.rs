@@ -34,7 +34,7 @@ pub use hyper::body::Bytes;
 pub use hyper::{Method, Request, Response, StatusCode};
 
 /// Time for the head of a request. A client that connects and says nothing keeps its place no longer.
-pub const HEAD_DEADLINE: Duration = Duration::from_secs(1);
+pub const HEAD_DEADLINE: Duration = Duration::from_secs(2);
 /// Time for a whole request.
 pub const DEADLINE: Duration = Duration::from_secs(5);
 /// Clients served at a time.

@@ -197,7 +197,9 @@ direction = "up"
         let (file, _) = rest.split_once("```").unwrap();
         let policy = Policy::parse(file, "home.toml", &[]).unwrap();
         assert_eq!(policy.notes, [] as [&str; 0]);
-        let all = file.replace("\n# ", "\n").replace("up = { queue = \"fq_codel\" }", "up = { queue = \"priority\" }");
+        let all = file
+            .replace("\n# ", "\n")
+            .replace("up = { queue = \"fq_codel\" }", "up = { queue = \"priority\" }");
         let policy = Policy::parse(&all, "home.toml", &[]).unwrap();
         assert!(policy.voap.is_some() && policy.autorate[1].is_some() && policy.classifier.is_some());
     }

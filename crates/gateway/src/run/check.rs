@@ -60,7 +60,10 @@ pub fn describe(plan: &Plan, policy: &Policy) -> String {
             interface.name, plan.io
         );
     }
-    let _ = writeln!(text, "both: a program in the kernel that passes frames on while this one stands still, until the end");
+    let _ = writeln!(
+        text,
+        "both: from Linux 6.6 on, a program in the kernel that passes frames on while this one stands still"
+    );
     for (name, offload) in &plan.offloads {
         let _ = writeln!(text, "{name}: switch {} off, and on again at the end", offload.name);
     }

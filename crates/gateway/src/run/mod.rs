@@ -303,7 +303,7 @@ fn start_tap(
     let frames = engine.frames();
     // The copy of the policy in the recording has another file name, from which a policy without a name would take its name.
     let mut overrides = policies.overrides().to_vec();
-    overrides.push(("name".into(), policies.current.name.clone()));
+    overrides.push(("name".into(), serde_json::to_string(&policies.current.name)?));
     let about = About {
         schema: tap::about::SCHEMA,
         version: env!("CARGO_PKG_VERSION").into(),

@@ -128,7 +128,8 @@ const KINDS: [Kind; 4] = [
     },
     Kind {
         why: "the kernel dropped what the gateway was too late for",
-        remedy: "`gamelane-gateway status` shows how late it is; other programs may need the processor",
+        remedy: "other programs may need the processor (`gamelane-gateway status` shows how late it is), or a sender merges datagrams: \
+                 `ethtool -K IF tx-udp-segmentation off` there",
         is_out: false,
     },
     Kind {

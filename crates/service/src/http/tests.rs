@@ -88,7 +88,7 @@ fn clients_that_drip_bytes_hold_up_nobody_and_are_cut_off_at_the_deadline_of_the
                 let began = now();
                 // Each byte comes long before the deadline of a single read.
                 for byte in b"GET /status HTTP/1.1\r\nHost: ".iter().chain(std::iter::repeat(&b'x')) {
-                    if socket.write_all(&[*byte]).is_err() || began.elapsed() > 4 * HEAD_DEADLINE {
+                    if socket.write_all(&[*byte]).is_err() || began.elapsed() > 8 * HEAD_DEADLINE {
                         break;
                     }
                     std::thread::sleep(Duration::from_millis(50));

@@ -178,11 +178,10 @@ impl<'a> Replay<'a> {
 
     /// Gives the recorded frame to the gateway. What the snap length cut off is replaced by zeros; no decision depends on it.
     fn feed(&mut self, direction: Direction) -> Result<bool, ReplayError> {
-        let Self { recording, frames, zeros, numbers, feed, .. } = self;
+        let Self { recording, frames, zeros, feed, .. } = self;
         let Some((bytes, len)) = recording.frame(Point::In, direction)? else { return Ok(false) };
         // The MTU grew while it was recorded.
-        if len > frames.slot() && numbers.len().saturating_mul(len) <= MOST_MEMORY {
-            frames.lengthen(len);
+        if len > frames.slot() && len <= LONGEST && frames.lengthen(len) {
             *zeros = vec![0; len].into();
         }
         let missing = zeros.get(..len.saturating_sub(bytes.len()));
@@ -299,6 +298,8 @@ impl<'a> Replay<'a> {
 /// A dropped frame: its direction, its number, the reason.
 type Dropping = (Direction, u64, DropReason);
 
+/// Longest frame that a gateway takes: 64 KiB and what is around it.
+const LONGEST: usize = 0xffff + 64;
 /// Most memory for frames.
 const MOST_MEMORY: usize = 8 << 30;
 /// Latest moment of a recording that can be: 30 days after its start.
