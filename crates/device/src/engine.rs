@@ -29,7 +29,7 @@ const MOST_UNWAITED: u32 = 16;
 /// Shortest time between two deadlines that are waited for. Arming a timer costs about 10 µs on a virtual machine, as long as a
 /// frame of 1500 B at 1 Gbit/s. Below 240 Mbit/s, frames leave further apart than this.
 const SLICE: Duration = Duration::from_micros(50);
-/// More frames than a ring holds.
+/// More frames than a ring holds, so that emptying one ends although frames keep arriving.
 const RING: usize = 1 << 16;
 /// Before a deadline closer than this, arriving frames wake nobody: they are taken when it comes. A wake-up costs as much as a timer.
 /// A frame waits at most this long, as behind one frame of 1500 B at 48 Mbit/s.
@@ -55,7 +55,7 @@ pub struct Engine {
     /// Time of the last turn.
     turned: Instant,
     heartbeat: Option<Heartbeat>,
-    /// Why frames do not pass while the program stands still.
+    /// Lets frames pass while the program stands still, or why it cannot.
     bypass: Result<Bypass>,
     /// When both interfaces were looked at last.
     seen: Instant,
@@ -306,7 +306,6 @@ impl Engine {
     fn discard_stale(&mut self) {
         let Self { sides, counters, .. } = self;
         for (side, stale) in sides.iter_mut().zip(&mut counters.stale) {
-            // Frames that arrive meanwhile are new. A ring has fewer than this.
             for _ in 0..RING {
                 if side.port.next(|_| ()).is_none() {
                     break;
@@ -415,6 +414,10 @@ impl Engine {
                     *met_long = true;
                     received += 1;
                 }
+                Some(Accepted::Unsplit) => {
+                    counters.too_long[index] += 1;
+                    received += 1;
+                }
             }
         }
         true
@@ -471,7 +474,10 @@ enum Accepted {
     Own,
     /// Not all of its bytes came; this is its length.
     Cut(usize),
+    /// Too long for the pool: the MTU may have grown.
     TooLong,
+    /// It holds several segments and cannot be split, or it is no frame.
+    Unsplit,
 }
 
 /// Copies a frame into the pool, or each segment of it, and puts its VLAN tag back. `each` gets them, and `None` for one that
@@ -483,7 +489,7 @@ fn accept(
     mut each: impl FnMut(Option<FrameId>, &mut Frames),
 ) -> Accepted {
     let bytes = received.bytes;
-    let Some((destination, _)) = bytes.split_first_chunk::<6>() else { return Accepted::TooLong };
+    let Some((destination, _)) = bytes.split_first_chunk::<6>() else { return Accepted::Unsplit };
     if own.contains(destination) {
         return Accepted::Own;
     }
@@ -492,8 +498,10 @@ fn accept(
     }
     let tag = received.vlan.as_ref().map_or(&[][..], |tag| &tag[..]);
     if let Some(segments) = received.segments {
-        let merged = Merged::of(bytes, tag, segments).filter(|merged| merged.longest() <= frames.slot());
-        let Some(merged) = merged else { return Accepted::TooLong };
+        let Some(merged) = Merged::of(bytes, tag, segments) else { return Accepted::Unsplit };
+        if merged.longest() > frames.slot() {
+            return Accepted::TooLong;
+        }
         for number in 0..merged.count() {
             let frame = merged.segment(number, frames);
             each(frame, frames);

@@ -56,7 +56,7 @@ impl<'a> Merged<'a> {
         self.tag.len() + self.payload.start + self.each.min(self.payload.len())
     }
 
-    /// Makes a frame of the segment with this number, from 0; `None` if the pool has no room for it.
+    /// Makes segment `number`, counted from 0, a frame of its own. `None` if the pool is full.
     pub(crate) fn segment(&self, number: usize, frames: &mut Frames) -> Option<FrameId> {
         let start = self.payload.start + number * self.each;
         let end = (start + self.each).min(self.payload.end);
@@ -103,9 +103,9 @@ fn put(bytes: &mut [u8], at: usize, value: u16) {
     bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
 }
 
-/// Most segments: those of 64 KiB with Linux's smallest segment of TCP, 48 B. A sender may say one byte, which would be work for a
-/// second.
-const MOST: usize = 0xffff / 48;
+/// Most segments: 64 KiB in pieces of 8 B, the smallest that Linux's TCP makes (`TCP_MIN_GSO_SIZE`). A virtual machine could claim
+/// pieces of one byte and keep the loop busy.
+const MOST: usize = 0xffff / 8;
 /// Bytes of the two MAC addresses, after which a VLAN tag belongs.
 const ADDRESSES: usize = 12;
 /// Place of the flags in a TCP header.

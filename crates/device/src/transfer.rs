@@ -17,14 +17,14 @@ pub struct Received<'a> {
     pub len: usize,
     /// Whether its transport checksum is filled in.
     pub checksum: Checksum,
-    /// Its segments, if it holds several: the sender left splitting to its interface.
+    /// The segments in it, if its sender left the splitting to the interface (segmentation offload).
     pub segments: Option<Segments>,
 }
 
 /// The segments that a frame holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segments {
-    /// TCP or UDP. Around it may be a tunnel.
+    /// TCP or UDP. In a tunnel the outer protocol may be another one.
     pub protocol: Protocol,
     /// Payload of each but the last.
     pub payload: NonZeroUsize,

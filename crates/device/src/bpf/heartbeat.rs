@@ -29,7 +29,7 @@ impl Heartbeat {
         Ok(heartbeat)
     }
 
-    /// Says that the process is at work. No system call.
+    /// Says that the process is at work. Makes no system call.
     pub fn beat(&self) {
         let now = clock_gettime(ClockId::Monotonic);
         self.0.store(now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned());

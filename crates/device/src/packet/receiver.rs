@@ -34,7 +34,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Bytes of the longest frame that is read: an IP packet of the largest length, and what is around it.
+    /// The longest frame in bytes: the longest IP packet and its framing.
     pub(crate) const LONGEST: usize = 0xffff + FRAMING;
 
     /// Opens an interface for frames of up to `longest` bytes. The interface is promiscuous as long as this lives.
@@ -98,7 +98,7 @@ impl Receiver {
         let status = self.ring.shared_number(self.next * self.slot).load(Ordering::Acquire);
         let is_empty = status & libc::TP_STATUS_USER == 0;
         if is_empty && counted.dropped > 0 && counted.dropped == counted.received {
-            // A ring cannot be taken away while it is mapped.
+            // The kernel keeps a ring as long as it is mapped.
             self.ring = Mapping::own(self.slot)?;
             option::set(&self.socket.0, SOL_PACKET, libc::PACKET_RX_RING, &request(0, 0))?;
             self.ring = ring(&self.socket, self.slot, self.slots)?;

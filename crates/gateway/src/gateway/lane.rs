@@ -86,7 +86,7 @@ impl Lane {
         self.queue.dequeue(now, out)
     }
 
-    /// What waits now is too old to be of use. It is dropped instead of leaving.
+    /// What waits now is too old to be of use. It will be dropped when its turn comes.
     pub(crate) const fn stood_still(&mut self, now: Instant) {
         self.stale_before = now;
     }

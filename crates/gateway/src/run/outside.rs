@@ -122,18 +122,18 @@ struct Kind {
 /// In the order of the counters in [`Outside::look`].
 const KINDS: [Kind; 4] = [
     Kind {
-        why: "too long, or several segments in one, and not to be split",
+        why: "they are too long, or hold several segments and cannot be split",
         remedy: "switch segmentation offload off at their sender: `ethtool -K IF tso off gso off tx-udp-segmentation off`",
         is_out: false,
     },
     Kind {
-        why: "the kernel dropped what the gateway was too late for",
+        why: "the kernel dropped them, because the gateway was late",
         remedy: "other programs may need the processor (`gamelane-gateway status` shows how late it is), or a sender merges datagrams: \
                  `ethtool -K IF tx-udp-segmentation off` there",
         is_out: false,
     },
     Kind {
-        why: "no memory was left",
+        why: "no memory was left for them",
         remedy: "give it more with --memory, or the queues a lower limit",
         is_out: false,
     },

@@ -148,7 +148,9 @@ fn table(page: &mut String, section: &Section, definition: &Value, schema: &Valu
         let default = match (property.get("x-default"), property.get("default")) {
             _ if required.contains(&key.as_str()) => "required".into(),
             (Some(default), _) => code(default),
-            (None, Some(default)) if !default.is_object() && !default.is_array() => code(default),
+            (None, Some(default)) if !default.is_object() && !default.is_array() && default != "" => {
+                code(default)
+            }
             _ => "–".into(),
         };
         let _ = writeln!(
