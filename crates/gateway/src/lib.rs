@@ -12,6 +12,7 @@
 //! |---|---|
 //! | [`policy`] | what a scenario's `[gateway]` means on a real network |
 //! | [`gateway`] | queue and shaper of each direction, and the signals for shapers that follow their link |
+//! | [`kernel`] | a policy carried out by Linux's own queues |
 //! | [`truth`] | what is known of each flow because it passed here: delays, drops, rhythm, round trips |
 //! | [`tap`] | the recording of frames and decisions, and its replay |
 //! | [`status`] | the status document, its page, Prometheus metrics, the verdict on games |
@@ -23,6 +24,7 @@
 pub mod gateway;
 #[cfg(feature = "program")]
 pub mod http;
+pub mod kernel;
 pub mod policy;
 #[cfg(feature = "program")]
 pub mod run;

@@ -12,7 +12,7 @@ pub struct ClassMap(pub Vec<u8>);
 
 impl ClassMap {
     /// Returns the place of `class` in a discipline with this many `places`.
-    pub(crate) fn place(&self, class: ClassId, places: usize) -> usize {
+    pub fn place(&self, class: ClassId, places: usize) -> usize {
         let index = match self.0.get(class.index()).or(self.0.last()) {
             Some(&place) => usize::from(place),
             None => class.index(),

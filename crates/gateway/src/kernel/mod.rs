@@ -1,0 +1,35 @@
+//! A policy carried out by Linux's own queues: `run --engine kernel`. Linux forwards; the gateway only sets it up, watches, and
+//! undoes.
+//!
+//! ```text
+//! Policy + Place -> plan() -> [Operation] -> text: lines for a shell
+//!                                         -> netlink: this machine
+//! ```
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | [`operation`] | what can be done to a machine: links, disciplines, classes, filters, a table of nftables |
+//! | [`queue`] | a discipline of a scenario as one of Linux, or why Linux has none |
+//! | [`framing`] | the bytes a link adds to each packet, as `stab` and as CAKE count them |
+//! | [`test`] | what a rule tests in a packet, as nftables tests it |
+//! | [`plan`](fn@plan) | what a policy needs; pure |
+//! | [`text`] | the plan as lines of `ip`, `tc` and `nft` |
+//! | [`netlink`] | carries a plan out, changes it, undoes it, reads counters |
+
+pub mod framing;
+#[cfg(feature = "program")]
+pub mod netlink;
+pub mod operation;
+mod place;
+mod plan;
+pub mod queue;
+mod refused;
+pub mod test;
+pub mod text;
+
+pub use operation::{Handle, Operation};
+pub use place::{Forwards, Place, QueueDown};
+#[cfg(feature = "program")]
+use plan::ifb_name;
+pub use plan::{Plan, plan};
+pub use refused::Refused;

@@ -1,0 +1,366 @@
+//! What a policy needs of a machine. Pure.
+
+use gamelane_core::{Bitrate, Direction, Overhead};
+use gamelane_qdisc::classify::Rule;
+use gamelane_qdisc::{ClassMap, DisciplineConfig, HtbConfig, PriorityConfig};
+
+use super::framing::{SizeTable, header, rate_by_table};
+use super::operation::{Chain, Class, Handle, Htb, NftRule, Operation, Options, Qdisc, Share, Table};
+use super::place::{Forwards, Place, QueueDown};
+use super::queue::{self, Around};
+use super::refused::Refused;
+use super::test::{self, Test};
+use crate::policy::{LanePolicy, Policy};
+
+/// What to do, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The steps.
+    pub operations: Vec<Operation>,
+    /// Interfaces where packets queue, indexed by [`Direction::index`].
+    pub devices: [String; 2],
+    /// Whether the queues count packets that offloads have joined as one. Then offloads must be off.
+    pub joins_hurt: bool,
+    /// What the owner should know.
+    pub notes: Vec<String>,
+}
+
+/// Plans a policy.
+///
+/// # Errors
+/// The first part that Linux cannot do.
+pub fn plan(policy: &Policy, place: &Place) -> Result<Plan, Refused> {
+    refuse_stages(policy)?;
+    let has_classes = |direction: Direction| is_classful(&policy.lanes[direction.index()].queue);
+    let at = place.queue_down.unwrap_or(match has_classes(Direction::Down) {
+        true => QueueDown::Lan,
+        false => QueueDown::Wan,
+    });
+    if at == QueueDown::Wan && has_classes(Direction::Down) {
+        return Err(Refused {
+            key: "gateway.down".into(),
+            why: "it has classes, and nftables sees no packet that an IFB interface queues".into(),
+            remedy: format!("--queue-down lan: the packets queue at {} then", place.lan),
+        });
+    }
+    let ifb = ifb_name(&place.wan);
+    let devices = match at {
+        QueueDown::Wan => [place.wan.clone(), ifb.clone()],
+        QueueDown::Lan => [place.wan.clone(), place.lan.clone()],
+    };
+    let (mut operations, mut chains, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+    if at == QueueDown::Wan {
+        operations.push(Operation::Ifb { name: ifb.clone() });
+    }
+    for direction in Direction::BOTH {
+        let is_ethernet = match (direction, at) {
+            (Direction::Down, QueueDown::Lan) => place.is_ethernet[0],
+            _ => place.is_ethernet[1],
+        };
+        let lane = Lane {
+            policy: &policy.lanes[direction.index()],
+            key: &format!("gateway.{}", direction.name()),
+            device: &devices[direction.index()],
+            header: header(is_ethernet),
+            nat: place.forwards == Forwards::Router,
+        };
+        let built = lane.build()?;
+        operations.extend(built.operations);
+        let mut rules = Vec::new();
+        if direction == Direction::Down && at == QueueDown::Lan {
+            rules.extend(past_the_shaper(place, built.is_htb));
+            notes.extend((built.is_shaped && !built.is_htb).then(|| {
+                format!(
+                    "packets of this machine itself to {} are shaped, too: CAKE cannot tell them; --queue-down wan leaves them alone",
+                    place.lan
+                )
+            }));
+        }
+        rules.extend(classify(policy, direction, &built.places, built.default)?);
+        if !rules.is_empty() {
+            let (name, device) = (direction.name(), devices[direction.index()].clone());
+            chains.push(Chain { name, device, rules });
+        }
+    }
+    if at == QueueDown::Wan {
+        let (parent, handle) = (Handle::INGRESS, Handle::INGRESS_QDISC);
+        let device = place.wan.clone();
+        operations.push(Operation::Qdisc(Qdisc {
+            device,
+            parent,
+            handle,
+            sizes: None,
+            options: Options::Ingress,
+        }));
+        operations.push(Operation::Redirect { from: place.wan.clone(), to: ifb });
+    }
+    if !chains.is_empty() {
+        operations.push(Operation::Table(Table { family: place.forwards.family(), chains }));
+    }
+    // CAKE takes them apart again.
+    let counts_joined = |operation: &Operation| matches!(operation, Operation::Qdisc(Qdisc { parent: Handle::ROOT, options, .. }) if options.kind() != "cake");
+    Ok(Plan { joins_hurt: operations.iter().any(counts_joined), operations, devices, notes })
+}
+
+fn refuse_stages(policy: &Policy) -> Result<(), Refused> {
+    if policy.voap.is_some() {
+        return Err(Refused::only_here("gateway.voap", "Linux cannot lower the TCP windows of others"));
+    }
+    if policy.autorate.iter().any(Option::is_some) {
+        return Err(Refused::only_here(
+            "gateway.autorate",
+            "Linux does not show its packets to the shaper yet, so it cannot hear whether the link is late",
+        ));
+    }
+    Ok(())
+}
+
+const fn is_classful(queue: &DisciplineConfig) -> bool {
+    matches!(queue, DisciplineConfig::Priority(_) | DisciplineConfig::Drr(_) | DisciplineConfig::Htb(_))
+}
+
+/// Name of the IFB interface for packets that arrive at `wan`. An interface's name has at most 15 bytes.
+pub(super) fn ifb_name(wan: &str) -> String {
+    let mut name = format!("gl-{wan}");
+    while name.len() > 15 {
+        name.pop();
+    }
+    name
+}
+
+/// Packets to the home that do not come from the internet pass HTB's classes.
+fn past_the_shaper(place: &Place, is_htb: bool) -> Option<NftRule> {
+    is_htb.then(|| NftRule {
+        name: "not from the internet: not shaped".into(),
+        tests: vec![Test::NotFrom(place.wan.clone())],
+        class: Handle::OWN,
+    })
+}
+
+/// The rules that put packets into `places`. Rules at the end that name the default change nothing.
+fn classify(
+    policy: &Policy,
+    direction: Direction,
+    places: &Places,
+    default: usize,
+) -> Result<Vec<NftRule>, Refused> {
+    let Places { map, handles } = places;
+    let rules = policy.classifier.as_ref().map_or(&[][..], |config| &config.rules);
+    let is_apart = |rule: &Rule| !handles.is_empty() && map.place(rule.class, handles.len()) != default;
+    let count = rules.iter().rposition(is_apart).map_or(0, |last| last + 1);
+    let mut found = Vec::new();
+    for rule in &rules[..count] {
+        let class = handles[map.place(rule.class, handles.len())];
+        let alternatives = test::tests(rule, direction)?;
+        found.extend(alternatives.into_iter().map(|tests| NftRule { name: rule.name.clone(), tests, class }));
+    }
+    Ok(found)
+}
+
+/// The classes of a discipline.
+#[derive(Default)]
+struct Places {
+    map: ClassMap,
+    /// Empty for a discipline without classes.
+    handles: Vec<Handle>,
+}
+
+/// One direction.
+struct Lane<'a> {
+    policy: &'a LanePolicy,
+    key: &'a str,
+    device: &'a str,
+    /// Bytes of header that the length of a frame includes.
+    header: u32,
+    nat: bool,
+}
+
+/// The steps of one direction.
+struct Built {
+    operations: Vec<Operation>,
+    places: Places,
+    /// Place of packets without a class.
+    default: usize,
+    is_shaped: bool,
+    /// Whether HTB is outermost.
+    is_htb: bool,
+}
+
+impl Lane<'_> {
+    fn build(&self) -> Result<Built, Refused> {
+        let shape = self.policy.shape.as_ref().map(|shape| (shape.rate, shape.overhead));
+        let (queue, shape) = match &self.policy.queue {
+            // Of two shapers the slower one holds the queue.
+            DisciplineConfig::Shaped(own) => {
+                let own_shape = (own.rate, own.overhead);
+                let slower = shape.filter(|(rate, _)| *rate < own.rate).unwrap_or(own_shape);
+                (&*own.queue, Some(slower))
+            }
+            queue => (queue, shape),
+        };
+        let mut built = Built {
+            operations: Vec::new(),
+            places: Places::default(),
+            default: 0,
+            is_shaped: shape.is_some(),
+            is_htb: false,
+        };
+        match queue {
+            DisciplineConfig::Htb(config) => self.tree(config, &mut built)?,
+            DisciplineConfig::Cake(_) => {
+                let options = self.options(queue, shape)?;
+                built.is_shaped = matches!(options, Options::Cake(cake) if cake.bandwidth.is_some());
+                built.operations.push(self.qdisc(Handle::ROOT, Handle::OWN, options));
+            }
+            _ => {
+                let (parent, handle) = match shape {
+                    None => (Handle::ROOT, Handle::OWN),
+                    Some((rate, overhead)) => {
+                        self.root(overhead, 1, &mut built);
+                        let class = Handle::OWN.class(1);
+                        let rate = rate_by_table(rate, overhead);
+                        let share = Share::Htb(self.whole(rate));
+                        built.operations.push(self.class(Handle::OWN, class, share, "the link"));
+                        (class, INNER)
+                    }
+                };
+                self.inner(queue, parent, handle, &mut built)?;
+            }
+        }
+        Ok(built)
+    }
+
+    /// HTB as the outermost discipline.
+    fn root(&self, overhead: Overhead, default: u16, built: &mut Built) {
+        built.is_htb = true;
+        let qdisc = self.qdisc(Handle::ROOT, Handle::OWN, Options::Htb { default });
+        let Operation::Qdisc(qdisc) = qdisc else { unreachable!("it was made so") };
+        let sizes = Some(SizeTable::of(overhead, self.header));
+        built.operations.push(Operation::Qdisc(Qdisc { sizes, ..qdisc }));
+    }
+
+    /// A queue at its place.
+    fn inner(
+        &self,
+        queue: &DisciplineConfig,
+        parent: Handle,
+        handle: Handle,
+        built: &mut Built,
+    ) -> Result<(), Refused> {
+        match queue {
+            DisciplineConfig::Priority(PriorityConfig { bands, classes }) => {
+                // Linux has no prio of one band.
+                let count = bands.len().max(2) as u8;
+                built.operations.push(self.qdisc(parent, handle, Options::Prio { bands: count }));
+                built.places = Places { map: classes.clone(), handles: minors(handle, bands.len()) };
+                built.default = bands.len() - 1;
+                self.leaves(bands.iter(), built)
+            }
+            DisciplineConfig::Drr(config) => {
+                built.operations.push(self.qdisc(parent, handle, Options::Drr));
+                let handles = minors(handle, config.shares.len());
+                for (class, share) in handles.iter().zip(&config.shares) {
+                    let quantum = u32::try_from(share.quantum.bytes()).unwrap_or(u32::MAX);
+                    built.operations.push(self.class(handle, *class, Share::Drr { quantum }, "a class"));
+                }
+                built.default = handles.len() - 1;
+                let rest = handles[built.default];
+                built.places = Places { map: config.classes.clone(), handles };
+                self.leaves(config.shares.iter().map(|share| &share.queue), built)?;
+                let device = self.device.into();
+                built.operations.push(Operation::Rest { device, parent: handle, class: rest });
+                Ok(())
+            }
+            _ => {
+                let options = self.options(queue, None)?;
+                built.operations.push(self.qdisc(parent, handle, options));
+                Ok(())
+            }
+        }
+    }
+
+    /// A tree of HTB.
+    fn tree(&self, config: &HtbConfig, built: &mut Built) -> Result<(), Refused> {
+        let overhead = config.overhead;
+        built.is_shaped = true;
+        let handle = |index: usize| Handle::OWN.class(index as u16 + 1);
+        let leaves: Vec<usize> =
+            (0..config.tree.len()).filter(|index| config.tree[*index].queue.is_some()).collect();
+        built.default = leaves.len() - 1;
+        self.root(overhead, leaves[built.default] as u16 + 1, built);
+        for (index, class) in config.tree.iter().enumerate() {
+            let parent = class.parent.map_or(Handle::OWN, handle);
+            let [rate, ceil] = [class.rate, class.ceil].map(|rate| rate_by_table(rate, overhead));
+            let more = class.burst.map_or(0, |burst| burst.bytes() as u32);
+            let share = Htb {
+                rate,
+                ceil,
+                burst: self.burst(rate) + more,
+                cburst: self.burst(ceil),
+                priority: class.priority,
+                quantum: class.quantum.map_or(self.frame(), |quantum| quantum.bytes() as u32),
+            };
+            built.operations.push(self.class(parent, handle(index), Share::Htb(share), &class.name));
+        }
+        built.places = Places {
+            map: config.classes.clone(),
+            handles: leaves.iter().map(|index| handle(*index)).collect(),
+        };
+        self.leaves(config.tree.iter().filter_map(|class| class.queue.as_deref()), built)
+    }
+
+    /// The queues of the classes in [`Built::places`].
+    fn leaves<'a>(
+        &self,
+        queues: impl Iterator<Item = &'a DisciplineConfig>,
+        built: &mut Built,
+    ) -> Result<(), Refused> {
+        for (number, queue) in queues.enumerate() {
+            let (parent, handle) = (built.places.handles[number], Handle::of(LEAVES + number as u16, 0));
+            let options = self.options(queue, None)?;
+            built.operations.push(self.qdisc(parent, handle, options));
+        }
+        Ok(())
+    }
+
+    fn options(
+        &self,
+        queue: &DisciplineConfig,
+        shape: Option<(Bitrate, Overhead)>,
+    ) -> Result<Options, Refused> {
+        queue::options(queue, &Around { key: self.key, mtu: self.policy.mtu, shape, nat: self.nat })
+    }
+
+    fn qdisc(&self, parent: Handle, handle: Handle, options: Options) -> Operation {
+        Operation::Qdisc(Qdisc { device: self.device.into(), parent, handle, sizes: None, options })
+    }
+
+    fn class(&self, parent: Handle, handle: Handle, share: Share, name: &str) -> Operation {
+        Operation::Class(Class { device: self.device.into(), parent, handle, share, name: name.into() })
+    }
+
+    /// The class of a shaper.
+    fn whole(&self, rate: Bitrate) -> Htb {
+        let burst = self.burst(rate);
+        Htb { rate, ceil: rate, burst, cburst: burst, priority: 0, quantum: self.frame() }
+    }
+
+    /// Bytes that may leave at once: a frame, or what a fast link sends between two timers of the kernel.
+    fn burst(&self, rate: Bitrate) -> u32 {
+        (rate.bps() / 8 / 1000).max(u64::from(self.frame())) as u32
+    }
+
+    /// Bytes of a full frame.
+    fn frame(&self) -> u32 {
+        self.policy.mtu.0 + header(true)
+    }
+}
+
+/// The queue below a shaper.
+const INNER: Handle = Handle::of(0x6a1, 0);
+/// Number of the first queue of a class.
+const LEAVES: u16 = 0x6b0;
+
+fn minors(handle: Handle, count: usize) -> Vec<Handle> {
+    (1..=count as u16).map(|minor| handle.class(minor)).collect()
+}

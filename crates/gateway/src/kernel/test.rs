@@ -1,0 +1,135 @@
+//! What a rule tests in a packet, as nftables can. A condition that holds for either of two things becomes two rules.
+
+use core::net::IpAddr;
+
+use gamelane_core::headers::{IPV4_HEADER_MAX, IPV6_HEADER, TCP_HEADER_MAX};
+use gamelane_core::{Direction, Protocol};
+use gamelane_qdisc::classify::{Conditions, Prefix, Rule, Span};
+
+use super::refused::Refused;
+
+/// A test of one packet.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Test {
+    /// It did not come in by this interface.
+    NotFrom(String),
+    /// Version of IP: 4 or 6.
+    Version(u8),
+    /// IP protocol.
+    Protocol(Protocol),
+    /// An address.
+    Address(End, Prefix),
+    /// A port of TCP or UDP.
+    Port(End, Span<u16>),
+    /// Code point, in this version of IP.
+    Dscp(u8, Span<u8>),
+    /// The length in the header of this version of IP. That of IPv6 leaves out the header of 40 B.
+    Length(u8, Span<u16>),
+    /// TCP flags: ACK alone, but for those of ECN.
+    AckAlone,
+}
+
+/// An end of a packet's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Where it comes from.
+    Source,
+    /// Where it goes.
+    Destination,
+}
+
+/// Returns the tests for each alternative of a rule; none if it is for the other direction.
+///
+/// # Errors
+/// A condition that no single packet shows.
+pub fn tests(rule: &Rule, direction: Direction) -> Result<Vec<Vec<Test>>, Refused> {
+    let when = &rule.when;
+    if when.direction.is_some_and(|only| only != direction) {
+        return Ok(Vec::new());
+    }
+    refuse_unseen(rule)?;
+    let mut found = vec![Vec::new()];
+    let is_by_version = when.dscp.is_some() || when.len.is_some() || when.pure_ack == Some(true);
+    let versions = match ends(when).find_map(|(_, prefix)| prefix) {
+        Some(prefix) => vec![version_of(prefix.address)],
+        None if is_by_version => vec![4, 6],
+        None => Vec::new(),
+    };
+    either(&mut found, versions.iter().map(|version| Test::Version(*version)).collect());
+    let has_ports = [when.source_port, when.destination_port, when.port].iter().any(Option::is_some);
+    let protocols = match when.protocol {
+        Some(protocol) => vec![protocol],
+        None if when.pure_ack == Some(true) => vec![Protocol::Tcp],
+        None if has_ports => vec![Protocol::Tcp, Protocol::Udp],
+        None => Vec::new(),
+    };
+    either(&mut found, protocols.into_iter().map(Test::Protocol).collect());
+    for (at, prefix) in ends(when).filter_map(|(at, prefix)| Some((at, prefix?))) {
+        either(&mut found, at.iter().map(|end| Test::Address(*end, prefix)).collect());
+    }
+    let ports = [
+        (&[End::Source][..], when.source_port),
+        (&[End::Destination], when.destination_port),
+        (&BOTH, when.port),
+    ];
+    for (at, span) in ports.into_iter().filter_map(|(at, span)| Some((at, span?))) {
+        either(&mut found, at.iter().map(|end| Test::Port(*end, span)).collect());
+    }
+    for tests in &mut found {
+        let Some(Test::Version(version)) = tests.first().cloned() else { continue };
+        tests.extend(when.dscp.map(|span| Test::Dscp(version, span)));
+        let leaves_out = if version == 6 { IPV6_HEADER } else { 0 };
+        let field = |len: u32| len.saturating_sub(leaves_out).min(u32::from(u16::MAX)) as u16;
+        if let Some(span) = when.len {
+            tests.push(Test::Length(version, Span { low: field(span.low.0), high: field(span.high.0) }));
+        }
+        if when.pure_ack == Some(true) {
+            // Headers with all options. A longer segment must hold data; a shorter one may hold some, too.
+            let longest = TCP_HEADER_MAX + if leaves_out == 0 { IPV4_HEADER_MAX } else { 0 };
+            tests.extend([Test::Length(version, Span { low: 0, high: longest as u16 }), Test::AckAlone]);
+        }
+    }
+    Ok(found)
+}
+
+/// Refuses conditions on the past of a flow, and those that need more than one packet's headers.
+fn refuse_unseen(rule: &Rule) -> Result<(), Refused> {
+    let when = &rule.when;
+    let unseen = [
+        (when.behaviour.is_some(), "what a flow behaves like"),
+        (when.rate.is_some(), "the rate of a flow"),
+        (when.gap_deviation_percent.is_some(), "the rhythm of a flow"),
+        (when.pure_ack == Some(false), "that a packet is no pure ACK"),
+    ];
+    match unseen.into_iter().find(|(asked, _)| *asked) {
+        None => Ok(()),
+        Some((_, what)) => {
+            let why = format!("the rule `{}` needs {what}, and nftables cannot see that", rule.name);
+            Err(Refused {
+                remedy: "name ports, addresses or a DSCP in a [[gateway.rule]], or use --engine user".into(),
+                ..Refused::only_here("gateway.rule", why)
+            })
+        }
+    }
+}
+
+/// Multiplies the alternatives found so far by new ones; no new ones change nothing.
+fn either(found: &mut Vec<Vec<Test>>, alternatives: Vec<Test>) {
+    if !alternatives.is_empty() {
+        let with = |tests: &Vec<Test>| {
+            alternatives.iter().map(|one| [&tests[..], &[one.clone()]].concat()).collect::<Vec<_>>()
+        };
+        *found = found.iter().flat_map(with).collect();
+    }
+}
+
+fn ends(when: &Conditions) -> impl Iterator<Item = (&'static [End], Option<Prefix>)> {
+    [(&[End::Source][..], when.source), (&[End::Destination], when.destination), (&BOTH, when.address)]
+        .into_iter()
+}
+
+const fn version_of(address: IpAddr) -> u8 {
+    if address.is_ipv4() { 4 } else { 6 }
+}
+
+const BOTH: [End; 2] = [End::Source, End::Destination];
