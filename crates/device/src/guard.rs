@@ -1,7 +1,7 @@
-//! Restores offloads however the program ends. The kernel itself undoes sockets and promiscuous mode, but not offloads. So the
-//! program starts a second process while it still has privileges. That process waits until its input ends, which happens when
-//! the program does, by SIGKILL too; then it switches the offloads on again. Meanwhile it keeps `CAP_NET_ADMIN` alone, and the
-//! system calls for that.
+//! Restores a machine however the program ends. The kernel itself undoes sockets and promiscuous mode, but not offloads or queue
+//! disciplines. So the program starts a second process while it still has privileges. That process waits until its input ends, which
+//! happens when the program does, by SIGKILL too; then it switches the offloads on again, and undoes what else it was told. Meanwhile
+//! it keeps `CAP_NET_ADMIN` alone, and the system calls for that.
 
 use std::io::{Error, Read as _, Result};
 use std::os::unix::process::CommandExt as _;
@@ -10,27 +10,39 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use gamelane_service::output::say;
-use gamelane_service::privileges::{CapabilitySet, Keep, User, calls, give_up};
+use gamelane_service::privileges::{Call, CapabilitySet, Keep, User, calls, give_up};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::interface::{Offload, Offloads};
 
-/// The process that waits to restore offloads.
+/// The process that waits to restore a machine.
 #[derive(Debug)]
 pub struct Guard(Option<Child>);
 
 /// Hidden command of the program, which runs [`run`].
 pub const COMMAND: &str = "guard";
 
+/// What a guard restores besides offloads.
+pub struct Others<'a> {
+    /// System calls for that.
+    pub calls: Vec<Call>,
+    /// Undoes what a word names, which starts with `undo:`. Opens what it needs at the first call, with an empty word.
+    pub undo: &'a mut dyn FnMut(&str) -> Result<()>,
+}
+
+/// Begins the words that [`Others`] undoes.
+const UNDO: &str = "undo:";
+
 impl Guard {
-    /// Starts a process that will switch `offloads` on again, as `user`. Starts none if there are no offloads.
-    pub fn start(offloads: &[(String, Offload)], user: &User) -> Result<Self> {
-        if offloads.is_empty() {
+    /// Starts a process that will switch `offloads` on again and undo `others`, as `user`. Starts none if there is nothing to do.
+    pub fn start(offloads: &[(String, Offload)], others: &[String], user: &User) -> Result<Self> {
+        if offloads.is_empty() && others.is_empty() {
             return Ok(Self(None));
         }
         let words = offloads.iter().map(|(interface, offload)| format!("{interface}={}", offload.name));
         let child = Command::new(std::env::current_exe()?)
             .args([COMMAND, &user.name])
+            .args(others.iter().map(|word| format!("{UNDO}{word}")))
             .args(words)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -40,7 +52,7 @@ impl Guard {
         Ok(Self(Some(child)))
     }
 
-    /// Lets the process restore the offloads, and waits for it.
+    /// Lets the process restore the machine, and waits for it.
     pub fn finish(mut self) -> Result<()> {
         if let Some(mut child) = self.0.take() {
             drop(child.stdin.take());
@@ -50,9 +62,9 @@ impl Guard {
     }
 }
 
-/// Waits for the end of standard input as the user in the first of `words`. Then switches on what the others name, each as
-/// `interface=offload`. If an interface was removed and its name reused meanwhile, the new one is changed.
-pub fn run(words: &[String]) -> Result<()> {
+/// Waits for the end of standard input as the user in the first of `words`. Then restores what the others name, in their order: an
+/// offload as `interface=offload`. If an interface was removed and its name reused meanwhile, the new one is changed.
+pub fn run(words: &[String], mut others: Option<Others<'_>>) -> Result<()> {
     // `pkill` and service managers signal every process of this name. This one still has work to do.
     let ignored = Arc::new(AtomicBool::new(false));
     for signal in [SIGTERM, SIGINT, SIGHUP] {
@@ -60,14 +72,29 @@ pub fn run(words: &[String]) -> Result<()> {
     }
     let Some((user, words)) = words.split_first() else { return Ok(()) };
     // With too many privileges it still does its work.
-    match keep_one_capability(user) {
+    let calls = match &mut others {
+        Some(others) if words.iter().any(|word| word.starts_with(UNDO)) => {
+            (others.undo)("")?;
+            std::mem::take(&mut others.calls)
+        }
+        _ => Vec::new(),
+    };
+    match keep_one_capability(user, calls) {
         Ok(notes) => notes.iter().for_each(|note| say(&format!("note: {note}"))),
-        Err(error) => say(&format!("note: the process that restores offloads keeps its privileges: {error}")),
+        Err(error) => {
+            say(&format!("note: the process that restores this machine keeps its privileges: {error}"))
+        }
     }
     let mut nothing = [0; 64];
     let mut input = std::io::stdin().lock();
     while input.read(&mut nothing)? > 0 {}
     for word in words {
+        if let (Some(word), Some(others)) = (word.strip_prefix(UNDO), &mut others) {
+            if let Err(error) = (others.undo)(word) {
+                say(&format!("cannot undo {word}: {error}"));
+            }
+            continue;
+        }
         let Some((interface, name)) = word.rsplit_once('=') else { continue };
         let Some(offload) = Offload::named(name) else { continue };
         // An interface that was removed needs no restoring, so the error only is printed.
@@ -78,11 +105,11 @@ pub fn run(words: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn keep_one_capability(user: &str) -> Result<Vec<String>> {
+fn keep_one_capability(user: &str, more: Vec<Call>) -> Result<Vec<String>> {
     let user = User::find(Some(user)).map_err(Error::other)?;
     let keep = Keep {
         capabilities: CapabilitySet::NET_ADMIN,
-        ..Keep::only([calls::common(), calls::waiting(), calls::offloads()])
+        ..Keep::only([calls::common(), calls::waiting(), calls::offloads(), more])
     };
     give_up(&user, &keep)
 }

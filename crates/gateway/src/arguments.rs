@@ -8,9 +8,11 @@ use clap_complete::ArgValueCandidates;
 use gamelane_device::Interface;
 use gamelane_device::guard;
 use gamelane_device::preflight::IoChoice;
+use gamelane_gateway::kernel::QueueDown;
+use gamelane_gateway::run::{Asked, EngineChoice};
 use gamelane_gateway::tap::{self, WhenFull};
 
-/// A transparent bridge that keeps games playable.
+/// Keeps games playable on a shared link: by queues of its own, or by those of Linux.
 #[derive(Parser)]
 #[command(name = "gamelane-gateway", version)]
 pub(crate) struct Arguments {
@@ -23,8 +25,17 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Forward between two interfaces under a policy, until SIGTERM or SIGINT.
+    /// Queue what passes between two interfaces by a policy, until SIGTERM or SIGINT.
     Run(Run),
+    /// Remove what `run --persist` left on two interfaces.
+    Undo {
+        /// Interface towards the home.
+        #[arg(long, add = ArgValueCandidates::new(Interface::candidates))]
+        lan: String,
+        /// Interface towards the modem.
+        #[arg(long, add = ArgValueCandidates::new(Interface::candidates))]
+        wan: String,
+    },
     /// Show the status of a running gateway.
     Status {
         /// Address where it listens.
@@ -70,7 +81,21 @@ pub(crate) struct Run {
     /// Replace a value of the policy: `gateway.shape.up=950kbit`.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Show what would be done, and do nothing.
+    /// What forwards and queues: Linux with queues of its own (`kernel`), or this program (`user`). `auto` takes Linux where it
+    /// forwards between the two interfaces already.
+    #[arg(long, value_enum, default_value_t = EngineChoice::Auto)]
+    engine: EngineChoice,
+    /// Where packets to the home queue, with `--engine kernel`: where they arrive (`wan`) or where they leave (`lan`). Default: `wan`,
+    /// unless the policy has classes for them.
+    #[arg(long, value_enum, value_name = "SIDE")]
+    queue_down: Option<QueueDown>,
+    /// Remove queues that others set, with `--engine kernel`. They do not come back at the end.
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Leave Linux's queues as they are at the end, with `--engine kernel`. `undo` removes them.
+    #[arg(long)]
+    pub(crate) persist: bool,
+    /// Show what would be done, and do nothing. With `--engine kernel`: as lines for a shell.
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// How frames are received and sent: AF_PACKET or AF_XDP. `status` shows which one and why.
@@ -136,6 +161,18 @@ impl Run {
     /// Bytes of memory for frames.
     pub(crate) const fn memory(&self) -> usize {
         (self.memory as usize) << 20
+    }
+
+    /// What is asked for of the engine.
+    pub(crate) fn asked(&self) -> Asked {
+        let only_user = [(self.tap.is_some(), "--tap"), (self.io != IoChoice::Auto, "--io")];
+        Asked {
+            engine: self.engine,
+            io: self.io,
+            queue_down: self.queue_down,
+            allow_login: self.allow_login_interface,
+            only_user: only_user.into_iter().find(|(given, _)| *given).map(|(_, option)| option),
+        }
     }
 
     /// The recording asked for.

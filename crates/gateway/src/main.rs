@@ -1,4 +1,4 @@
-//! `gamelane-gateway run --lan IF --wan IF POLICY.toml`, `status`, `watch`, `replay`.
+//! `gamelane-gateway run --lan IF --wan IF POLICY.toml`, `undo`, `status`, `watch`, `replay`.
 //!
 //! Exit codes: docs/exit-codes.md.
 
@@ -11,16 +11,19 @@ use std::process::ExitCode;
 use arguments::{Arguments, Command, Run};
 use clap::{CommandFactory as _, Parser as _};
 use clap_complete::CompleteEnv;
-use gamelane_device::guard;
+use gamelane_device::guard::{self, Others};
 use gamelane_gateway::http;
+use gamelane_gateway::kernel::netlink::Kernel;
 use gamelane_gateway::policy::Policy;
-use gamelane_gateway::run::{CheckError, Options, check, describe, run};
+use gamelane_gateway::run::{
+    self, CheckError, ChosenEngine, Options, choose, describe, lines, run, run_kernel, undo_word,
+};
 use gamelane_gateway::status::{Status, page};
 use gamelane_gateway::tap::{about, replay};
 use gamelane_service::exit::{Exit, Failure, cannot_run, end, usage};
 use gamelane_service::log;
 use gamelane_service::output::{json_of, print, print_to_reader};
-use gamelane_service::privileges::User;
+use gamelane_service::privileges::{User, calls};
 
 fn main() -> ExitCode {
     CompleteEnv::with_factory(Arguments::command).complete();
@@ -31,7 +34,8 @@ fn main() -> ExitCode {
         Command::Status { listen, json } => status(listen, json),
         Command::Watch { listen } => watch(listen),
         Command::Replay { folder, policy, json } => compare(&folder, policy.as_deref(), json),
-        Command::Guard { words } => guard::run(&words).map_err(cannot_run),
+        Command::Undo { lan, wan } => undo(&lan, &wan),
+        Command::Guard { words } => restore(&words),
     })
 }
 
@@ -49,23 +53,46 @@ fn forward(arguments: Run, json_log: bool) -> Result<(), Failure> {
     }
     let user = User::find(arguments.user.as_deref()).map_err(|error| usage(format!("--user: {error}")))?;
     let names = [arguments.lan.as_str(), &arguments.wan];
-    let plan =
-        check(names, &policy, arguments.io, arguments.allow_login_interface).map_err(
-            |error| match &error {
-                CheckError::Machine(cause) if cause.is_of_machine() => cannot_run(error),
-                _ => usage(error),
-            },
-        )?;
-    for note in &plan.notes {
+    let chosen = choose(names, &policy, &arguments.asked()).map_err(|error| match &error {
+        CheckError::Machine(cause) if cause.is_of_machine() => cannot_run(error),
+        _ => usage(error),
+    })?;
+    let notes = match &chosen {
+        ChosenEngine::User(plan) => &plan.notes,
+        ChosenEngine::Kernel(setup) => &setup.notes,
+    };
+    for note in notes {
         tracing::warn!("{note}");
     }
     if arguments.dry_run {
-        return print(&describe(&plan, &policy));
+        return print(&match &chosen {
+            ChosenEngine::User(plan) => describe(plan, &policy),
+            ChosenEngine::Kernel(setup) => lines(setup),
+        });
     }
     let (memory, tap) = (arguments.memory(), arguments.tap());
-    let options = Options { file: arguments.policy, overrides, listen, memory, tap, user, json_log };
-    run(&plan, policy, text, &options)
-        .map_err(|error| error.downcast().unwrap_or_else(|error| cannot_run(format!("{error:#}"))))
+    let Run { replace, persist, policy: file, .. } = arguments;
+    let options = Options { file, overrides, listen, memory, tap, user, json_log, replace, persist };
+    let result = match &chosen {
+        ChosenEngine::User(plan) => run(plan, policy, text, &options),
+        ChosenEngine::Kernel(setup) => run_kernel(setup, policy, text, &options),
+    };
+    result.map_err(|error| error.downcast().unwrap_or_else(|error| cannot_run(format!("{error:#}"))))
+}
+
+fn undo(lan: &str, wan: &str) -> Result<(), Failure> {
+    let undone = run::undo(lan, wan).map_err(|error| cannot_run(format!("{error:#}")))?;
+    match undone.is_empty() {
+        true => print("There was nothing to undo.\n"),
+        false => print(&undone.iter().map(|undo| format!("removed {undo}\n")).collect::<String>()),
+    }
+}
+
+/// Waits as a guard, and restores the machine.
+fn restore(words: &[String]) -> Result<(), Failure> {
+    let mut kernel = Kernel::default();
+    let others = Others { calls: calls::netlink(), undo: &mut |word| undo_word(&mut kernel, word) };
+    guard::run(words, Some(others)).map_err(cannot_run)
 }
 
 fn ask(address: SocketAddr) -> Result<Status, Failure> {

@@ -179,7 +179,7 @@ fn reloads_without_loss(net: &Net) -> Result<(), String> {
     let dropped = status.queues["up"].drops;
     assert_eq!(lost.saturating_sub(dropped), 0, "{sum} {:?} {:?}", status.queues, status.engine);
     let [up, down] = ["up", "down"].map(|way| status.queues[way].packets);
-    assert_eq!(status.engine.sent, BothWays { up, down });
+    assert_eq!(status.engine.unwrap().sent, BothWays { up, down });
     assert_eq!((status.reloads, status.queues["up"].kind.as_str()), (5, "dualpi2"));
     assert!(status.policy_refused.unwrap().contains("fifi"));
     gateway.assert_conserves();
@@ -262,7 +262,7 @@ fn passes_while_it_stands_still(net: &Net, way: &str, attempt: u32) -> Result<()
     let log = gateway.log();
     assert!(log.contains("it stood still for") && log.contains("frames passed without a queue"), "{log}");
     let status = gateway.status();
-    assert!(status.engine.stale.up > 0, "{way}: {:?}", status.engine);
+    assert!(status.engine.unwrap().stale.up > 0, "{way}: {:?}", status.engine);
     assert!(status.queues["up"].drop_reasons["stale"] > 100, "{way}: {:?}", status.queues["up"]);
     gateway.assert_conserves();
     gateway.end("TERM");
@@ -316,7 +316,7 @@ fn a_larger_mtu_is_followed_while_it_runs_and_a_lost_link_is_said() {
     net.run(Place::Gateway, &["ip", "link", "set", "wan", "mtu", "9000"]);
     assert!(jumbo(), "{}", gateway.log());
     let status = gateway.status();
-    assert_eq!(status.engine.too_long, BothWays::default());
+    assert_eq!(status.engine.unwrap().too_long, BothWays::default());
     assert_eq!(status.links["wan"].mtu, 9000);
     gateway.assert_conserves();
 
@@ -365,7 +365,11 @@ fn frames_for_an_interface_that_is_slow_or_down_wait_in_the_queue_or_are_counted
         flood(&net, 1000);
         let status = gateway.status();
         let up = &status.queues["up"];
-        assert!(status.engine.stalls.up > 0 && up.peak_qlen > 100, "{way}: {:?} {up:?}", status.engine);
+        assert!(
+            status.engine.unwrap().stalls.up > 0 && up.peak_qlen > 100,
+            "{way}: {:?} {up:?}",
+            status.engine
+        );
         let drained = || gateway.status().queues["up"].qlen == 0;
         assert!(wait(PATIENCE, drained), "{way}: {:?}", gateway.status().queues["up"]);
         assert_eq!(gateway.status().queues["up"].not_sent, 0, "{way}");
@@ -375,9 +379,9 @@ fn frames_for_an_interface_that_is_slow_or_down_wait_in_the_queue_or_are_counted
         let counted = || gateway.status().queues["up"].not_sent >= 100;
         assert!(wait(PATIENCE, counted), "{way}: {:?}", gateway.status().queues["up"]);
         net.run(Place::Gateway, &["ip", "link", "set", "wan", "up"]);
-        let before = gateway.status().engine.sent.up;
+        let before = gateway.status().engine.unwrap().sent.up;
         flood(&net, 50);
-        assert!(wait(PATIENCE, || gateway.status().engine.sent.up >= before + 50), "{way}");
+        assert!(wait(PATIENCE, || gateway.status().engine.unwrap().sent.up >= before + 50), "{way}");
         gateway.assert_conserves();
     }
 }

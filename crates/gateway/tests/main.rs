@@ -4,6 +4,7 @@ mod common;
 mod corpus;
 mod faults;
 mod following;
+mod kernel;
 mod offloads;
 mod plane;
 mod privileges;

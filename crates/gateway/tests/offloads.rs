@@ -29,7 +29,7 @@ fn splits(net: &Net, up: &str, at_least: f64) -> Result<(), String> {
     let result = net.iperf(&["-t", "3"]);
     let rate = result["end"]["sum_received"]["bits_per_second"].as_f64().ok_or(result.to_string())?;
     let status = gateway.status();
-    assert_eq!(status.engine.too_long.up + status.engine.too_long.down, 0);
+    assert_eq!(status.engine.unwrap().too_long.up + status.engine.unwrap().too_long.down, 0);
     let most = status.queues["up"].bytes / status.queues["up"].packets.max(1);
     assert!((1000..=1500).contains(&most), "{up}: {most} B a packet");
     assert_eq!(net.counter(Place::Internet, "TcpInCsumErrors"), 0);

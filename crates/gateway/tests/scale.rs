@@ -97,7 +97,7 @@ fn a_hundred_thousand_flows(net: &Net) -> Result<(), String> {
     let status = gateway.status();
     let up = &status.queues["up"];
     assert_eq!(up.arrived, up.packets + up.drops + u64::from(up.qlen));
-    let lost = status.engine.ring_full.up;
+    let lost = status.engine.unwrap().ring_full.up;
     assert!(up.arrived + lost >= 3 * u64::from(FLOWS), "{up:?} {lost}");
     in_time(lost < u64::from(FLOWS), || format!("{lost} of them before it saw them"))?;
     assert!(status.flows_forgotten > u64::from(FLOWS) / 2, "{}", status.flows_forgotten);

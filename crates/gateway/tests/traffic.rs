@@ -33,7 +33,7 @@ fn jumbo_frames_pass_whole() {
     let gateway = net.gateway(FQ);
     assert!(net.ping(&["-c", "5", "-M", "do", "-s", "8972", SERVER]).contains("5 received"));
     gateway.assert_conserves();
-    assert_eq!(gateway.status().engine.too_long, BothWays::default());
+    assert_eq!(gateway.status().engine.unwrap().too_long, BothWays::default());
 }
 
 #[test]

@@ -174,7 +174,7 @@ fn main() -> ExitCode {
             })
         }
         Command::Show { interface, json } => ask(&interface, &Request::default(), json),
-        Command::Guard { words } => guard::run(&words).map_err(|error| cannot_run(error.into())),
+        Command::Guard { words } => guard::run(&words, None).map_err(|error| cannot_run(error.into())),
         Command::Tune { interface } => tune(&interface).map_err(cannot_run),
         Command::Check => detour::check().map_err(unable),
         Command::Profiles { json } => profiles(json),

@@ -79,7 +79,7 @@ impl Place {
 /// # Errors
 /// If it cannot start, or an interface is removed.
 pub fn run(place: &Place, options: &Options) -> anyhow::Result<()> {
-    let guard = Guard::start(place.offloads(), &options.user)
+    let guard = Guard::start(place.offloads(), &[], &options.user)
         .context("cannot start the process that restores offloads")?;
     let result = Impairing::open(place, options).and_then(Impairing::run);
     guard.finish().context("offloads may not be restored")?;

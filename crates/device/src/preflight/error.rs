@@ -47,6 +47,17 @@ pub enum PreflightError {
         /// The bridge or bond.
         master: String,
     },
+    /// This kernel forwards nothing between them.
+    #[error(
+        "this kernel forwards nothing between {lan} and {wan}\n  hint:    make them ports of one bridge (`ip link set {lan} master br0`), \
+             let this machine route (`sysctl net.ipv4.ip_forward=1`), or use --engine user, which forwards by itself"
+    )]
+    NotForwarded {
+        /// Interface towards the home.
+        lan: String,
+        /// Interface towards the internet.
+        wan: String,
+    },
     /// The bridge or bond is what this machine sends by, not its part.
     #[error(
         "{side} {name}: it is part of {master}, which forwards its frames\n  hint:    name {master} itself: this \
@@ -98,6 +109,9 @@ pub enum PreflightError {
              for --io xdp also cap_bpf"
     )]
     Privilege(&'static str),
+    /// A privilege is missing, for setting the kernel's queues.
+    #[error("this needs CAP_NET_ADMIN, to set the kernel's queues\n  hint:    run it as root")]
+    PrivilegeToQueue,
     /// A privilege is missing, for diverting frames of one interface.
     #[error(
         "this needs {0}\n  hint:    run it as root, or `setcap cap_net_raw,cap_net_admin,cap_sys_admin+ep` on the program"
@@ -108,6 +122,9 @@ pub enum PreflightError {
 impl PreflightError {
     /// Whether the command is right, and this machine lacks a privilege or cannot do AF_XDP.
     pub const fn is_of_machine(&self) -> bool {
-        matches!(self, Self::Privilege(_) | Self::PrivilegeAlone(_) | Self::NoXdp { .. })
+        matches!(
+            self,
+            Self::Privilege(_) | Self::PrivilegeAlone(_) | Self::PrivilegeToQueue | Self::NoXdp { .. }
+        )
     }
 }

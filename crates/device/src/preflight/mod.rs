@@ -2,6 +2,7 @@
 //! interfaces, or [`Alone`] for one.
 
 mod error;
+mod forwarded;
 mod io;
 mod login;
 
@@ -11,6 +12,7 @@ use crate::interface::{Interface, OFFLOADS, Offload, Offloads};
 use crate::port::Io;
 use crate::privileges;
 pub use error::PreflightError;
+pub use forwarded::{Forwarded, forwarded};
 pub use io::IoChoice;
 use login::login_over;
 

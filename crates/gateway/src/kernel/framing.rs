@@ -114,7 +114,7 @@ mod tests {
     fn the_code_words_of_ptm_are_in_the_rate() {
         let ptm = Overhead::Ptm { overhead: 30 };
         let table = SizeTable::of(ptm, header(true));
-        let rate = rate_by_table(Bitrate::from_mbps(10), ptm);
+        let rate = rate_by_table(Bitrate::from_bps(10_000_000), ptm);
         for len in [64, 576, 1500] {
             let by_table = f64::from(counted(&table, len + 14)) / rate.bps() as f64;
             let by_link = f64::from(ptm.wire_len(IpLen(len)).0) / 10e6;

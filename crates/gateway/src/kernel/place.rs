@@ -13,6 +13,8 @@ pub struct Place {
     pub is_ethernet: [bool; 2],
     /// How Linux forwards.
     pub forwards: Forwards,
+    /// Whether Linux tracks connections, as it must to translate addresses.
+    pub tracks: bool,
     /// Where packets to the home queue; `None`: where it fits the policy.
     pub queue_down: Option<QueueDown>,
 }

@@ -62,7 +62,7 @@ pub fn plan(policy: &Policy, place: &Place) -> Result<Plan, Refused> {
             key: &format!("gateway.{}", direction.name()),
             device: &devices[direction.index()],
             header: header(is_ethernet),
-            nat: place.forwards == Forwards::Router,
+            nat: place.forwards == Forwards::Router && place.tracks,
         };
         let built = lane.build()?;
         operations.extend(built.operations);
@@ -188,15 +188,10 @@ struct Built {
 
 impl Lane<'_> {
     fn build(&self) -> Result<Built, Refused> {
-        let shape = self.policy.shape.as_ref().map(|shape| (shape.rate, shape.overhead));
-        let (queue, shape) = match &self.policy.queue {
-            // Of two shapers the slower one holds the queue.
-            DisciplineConfig::Shaped(own) => {
-                let own_shape = (own.rate, own.overhead);
-                let slower = shape.filter(|(rate, _)| *rate < own.rate).unwrap_or(own_shape);
-                (&*own.queue, Some(slower))
-            }
-            queue => (queue, shape),
+        let shape = self.policy.shaper();
+        let queue = match &self.policy.queue {
+            DisciplineConfig::Shaped(own) => &own.queue,
+            queue => queue,
         };
         let mut built = Built {
             operations: Vec::new(),

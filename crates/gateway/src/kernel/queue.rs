@@ -18,7 +18,7 @@ pub struct Around<'a> {
     pub key: &'a str,
     /// Largest IP packet.
     pub mtu: IpLen,
-    /// Rate and framing of a shaper above it, which CAKE takes over.
+    /// Rate and framing of CAKE's shaper.
     pub shape: Option<(Bitrate, Overhead)>,
     /// Whether addresses are translated between the home and the internet.
     pub nat: bool,
@@ -112,16 +112,13 @@ fn cake(config: &CakeConfig, around: &Around<'_>) -> Result<Cake, Refused> {
         let key = format!("{}.grace", around.key);
         return Err(Refused { remedy, ..Refused::only_here(key, "Linux has its own grace") });
     }
-    // Of two shapers the slower one holds the queue.
-    let own = config.bandwidth.map(|rate| (rate, config.overhead));
-    let shaper = [own, around.shape].into_iter().flatten().min_by_key(|(rate, _)| *rate);
     Ok(Cake {
-        bandwidth: shaper.map(|(rate, _)| rate),
+        bandwidth: around.shape.map(|(rate, _)| rate),
         diffserv: config.diffserv,
         isolation: config.isolation,
         nat: around.nat && config.isolation != Isolation::Flows,
         rtt: config.rtt,
-        overhead: shaper.map_or(config.overhead, |(_, overhead)| overhead),
+        overhead: around.shape.map_or(config.overhead, |(_, overhead)| overhead),
         ack_filter: config.ack_filter,
         memory: config.memory.map(bytes),
     })

@@ -16,7 +16,11 @@ pub struct Refused {
 impl Refused {
     /// What only the gateway in user space can do.
     pub(super) fn only_here(key: impl Into<String>, why: impl Into<String>) -> Self {
-        Self { key: key.into(), why: why.into(), remedy: "--engine user can".into() }
+        Self {
+            key: key.into(),
+            why: why.into(),
+            remedy: "--engine user can; it takes the place of a bridge, not of a router".into(),
+        }
     }
 }
 

@@ -16,11 +16,18 @@ use super::test::{End, Test};
 
 /// The line or lines of each operation, in order.
 pub fn lines(operations: &[Operation]) -> Vec<String> {
-    operations
-        .iter()
-        .flat_map(|operation| operation.to_string().lines().map(str::to_owned).collect::<Vec<_>>())
-        .collect()
+    let mut found = Vec::new();
+    for operation in operations {
+        if let Operation::Class(Class { name, handle, .. }) = operation {
+            found.push(format!("# class {handle}: {name}"));
+        }
+        found.extend(operation.to_string().lines().map(str::to_owned));
+    }
+    found
 }
+
+/// Matches every packet. More kernels have `u32` than `matchall`.
+const EVERYTHING: &str = "u32 match u32 0 0";
 
 /// Lines that undo `operations`, each whether or not there is something to undo.
 pub fn undo(operations: &[Operation]) -> Vec<String> {
@@ -51,12 +58,12 @@ impl fmt::Display for Operation {
             Self::Class(class) => class.fmt(f),
             Self::Redirect { from, to } => write!(
                 f,
-                "tc filter replace dev {from} ingress protocol all pref 1 matchall action mirred egress redirect dev {to}"
+                "tc filter add dev {from} ingress protocol all pref 1 {EVERYTHING} action mirred egress redirect dev {to}"
             ),
             Self::Rest { device, parent, class } => {
                 write!(
                     f,
-                    "tc filter replace dev {device} parent {parent} protocol all pref 1 matchall classid {class}"
+                    "tc filter add dev {device} parent {parent} protocol all pref 1 {EVERYTHING} classid {class}"
                 )
             }
             Self::Table(table) => table.fmt(f),
@@ -152,7 +159,7 @@ impl fmt::Display for Cake {
             Isolation::DualDestination => " dual-dsthost",
             Isolation::Triple => " triple-isolate",
         })?;
-        f.write_str(if self.nat { " nat" } else { " nonat" })?;
+        f.write_str(if self.nat { " nat" } else { "" })?;
         f.write_str(match self.ack_filter {
             AckFilterMode::Off => " no-ack-filter",
             AckFilterMode::Conservative => " ack-filter",
@@ -227,7 +234,7 @@ impl fmt::Display for Chain {
         for rule in &self.rules {
             if rule.name != name {
                 name = &rule.name;
-                writeln!(f, "    # {name}")?;
+                writeln!(f, "    # rule: {name}")?;
             }
             let class = rule.class;
             // `nft` wants both numbers.

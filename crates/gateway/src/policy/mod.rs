@@ -6,7 +6,7 @@ mod rules;
 
 use std::path::Path;
 
-use gamelane_core::{Catalogued, ClassId, Direction, IpLen};
+use gamelane_core::{Bitrate, Catalogued, ClassId, Direction, IpLen, Overhead};
 use gamelane_link::LinkConfig;
 use gamelane_qdisc::{ClassifierConfig, DisciplineConfig, QueueDescriptor};
 use gamelane_scenario::text::error::Refusal;
@@ -123,6 +123,18 @@ impl LanePolicy {
     /// The queue discipline in the catalogue.
     pub fn discipline(&self) -> &'static QueueDescriptor {
         self.queue.discipline().descriptor()
+    }
+
+    /// Rate and framing of the shaper: of two, one of them the queue's own, those of the slower one, which holds the packets.
+    pub fn shaper(&self) -> Option<(Bitrate, Overhead)> {
+        let own = match &self.queue {
+            DisciplineConfig::Shaped(own) => Some((own.rate, own.overhead)),
+            DisciplineConfig::Cake(own) => own.bandwidth.map(|rate| (rate, own.overhead)),
+            DisciplineConfig::Htb(own) => own.tree.first().map(|root| (root.rate, own.overhead)),
+            _ => None,
+        };
+        let before = self.shape.as_ref().map(|shape| (shape.rate, shape.overhead));
+        own.into_iter().chain(before).min_by_key(|(rate, _)| *rate)
     }
 }
 

@@ -3,8 +3,11 @@
 use std::fmt::Write as _;
 
 use gamelane_core::{Bitrate, Direction};
+use gamelane_device::Interface;
 use gamelane_device::preflight::{self, IoChoice, Plan, PreflightError};
 
+use super::engine::Setup;
+use crate::kernel::{Refused, text};
 use crate::policy::Policy;
 
 /// Why a gateway cannot run here.
@@ -13,6 +16,14 @@ pub enum CheckError {
     /// The interfaces or this process do not allow it.
     #[error(transparent)]
     Machine(#[from] PreflightError),
+    /// Linux cannot do all of the policy.
+    #[error(transparent)]
+    Kernel(#[from] Refused),
+    /// An option was given that the kernel engine does not have.
+    #[error(
+        "{0} is for --engine user: with --engine kernel no frame comes to this program\n  hint:    remove one of the two"
+    )]
+    OnlyUser(&'static str),
     /// The policy was made for another link.
     #[error(
         "`gateway.shape.{direction}`: {shape} is above {speed}, the speed of {name}: this policy is for another link\n  \
@@ -34,22 +45,59 @@ pub enum CheckError {
 ///
 /// # Errors
 /// The first thing that is wrong.
-pub fn check(names: [&str; 2], policy: &Policy, io: IoChoice, allow_login: bool) -> Result<Plan, CheckError> {
+pub(super) fn check(
+    names: [&str; 2],
+    policy: &Policy,
+    io: IoChoice,
+    allow_login: bool,
+) -> Result<Plan, CheckError> {
     let mut plan = preflight::interfaces(["--lan", "--wan"], names, io, allow_login)?;
     plan.notes.splice(..0, policy.notes.iter().cloned());
-    for direction in Direction::BOTH {
-        let shape = policy.lanes[direction.index()].shape.as_ref().map(|shape| shape.rate);
-        if let (Some(shape), Some(speed)) = (shape, plan.internet.speed())
-            && shape > speed
-        {
-            let (direction, name) = (direction.name(), plan.internet.name);
-            return Err(CheckError::AnotherLink { direction, shape, speed, name });
-        }
-    }
+    speeds(policy, &plan.internet)?;
     Ok(plan)
 }
 
-/// Describes for people what a run would do.
+/// Refuses a policy that shapes to more than the interface towards the modem can send.
+pub(super) fn speeds(policy: &Policy, internet: &Interface) -> Result<(), CheckError> {
+    for direction in Direction::BOTH {
+        let shape = policy.lanes[direction.index()].shape.as_ref().map(|shape| shape.rate);
+        if let (Some(shape), Some(speed)) = (shape, internet.speed())
+            && shape > speed
+        {
+            let (direction, name) = (direction.name(), internet.name.clone());
+            return Err(CheckError::AnotherLink { direction, shape, speed, name });
+        }
+    }
+    Ok(())
+}
+
+/// The lines that do by hand what a run with the kernel engine would do.
+pub fn lines(setup: &Setup) -> String {
+    let mut text = String::new();
+    let operations = &setup.plan.operations;
+    let _ = writeln!(text, "# By the kernel: {}.", setup.why);
+    let _ = writeln!(text, "# End what an earlier run set up. To undo everything, paste only this block.");
+    for line in text::undo(operations) {
+        let _ = writeln!(text, "{line}");
+    }
+    let offloads = if setup.plan.joins_hurt { &setup.forwarded.offloads[..] } else { &[] };
+    for (name, offload) in offloads {
+        let _ = writeln!(text, "ethtool -K {name} {} on", offload.name);
+    }
+    if !offloads.is_empty() {
+        let _ = writeln!(text, "\n# Let no packets be joined: a queue would count and send them as one.");
+        for (name, offload) in offloads {
+            let _ = writeln!(text, "ethtool -K {name} {} off", offload.name);
+        }
+    }
+    let _ = writeln!(text);
+    for line in text::lines(operations) {
+        let _ = writeln!(text, "{line}");
+    }
+    text
+}
+
+/// Describes for people what a run in user space would do.
 pub fn describe(plan: &Plan, policy: &Policy) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "policy {} ({})", policy.name, policy.hash);

@@ -1,6 +1,9 @@
 //! `gamelane-gateway run`: forwards frames by a checked plan until a signal.
 
 mod check;
+mod engine;
+mod kernel;
+mod meter;
 mod outside;
 mod policies;
 mod signals;
@@ -28,7 +31,9 @@ use crate::policy::Policy;
 use crate::status::{IoStatus, LinkStatus, SelfTest, Status};
 use crate::tap::about::WhenFull;
 use crate::tap::{self, About, Tap, Tapped};
-pub use check::{CheckError, check, describe};
+pub use check::{CheckError, describe, lines};
+pub use engine::{Asked, Engine as ChosenEngine, EngineChoice, Setup, choose};
+pub use kernel::{run as run_kernel, undo, undo_word};
 use outside::Outside;
 use policies::Policies;
 use signals::Signals;
@@ -50,6 +55,10 @@ pub struct Options {
     pub user: User,
     /// The log is JSON.
     pub json_log: bool,
+    /// Settings of others may be removed.
+    pub replace: bool,
+    /// Settings stay at the end.
+    pub persist: bool,
 }
 
 /// Time between two looks at the policy file and the shaper.
@@ -61,16 +70,21 @@ const LOOK: Duration = Duration::from_millis(200);
 /// If the gateway cannot start, or an interface is removed while it runs.
 pub fn run(plan: &Plan, policy: Policy, text: String, options: &Options) -> anyhow::Result<()> {
     let _locks = [lock(&plan.home.name)?, lock(&plan.internet.name)?];
-    let listen = |address| {
-        Listener::bind(&Address::Tcp(address)).with_context(|| format!("cannot listen on {address}"))
-    };
-    let listener = options.listen.map(listen).transpose()?;
-    let guard = Guard::start(&plan.offloads, &options.user)
+    let listener = listener(options)?;
+    let guard = Guard::start(&plan.offloads, &[], &options.user)
         .context("cannot start the process that restores offloads")?;
     let policies = Policies::new(options, policy, text);
     let result = Forwarding::open(plan, policies, options, listener).and_then(Forwarding::run);
     guard.finish().context("offloads may not be restored")?;
     result
+}
+
+/// Where status is asked for.
+fn listener(options: &Options) -> anyhow::Result<Option<Listener>> {
+    let listen = |address| {
+        Listener::bind(&Address::Tcp(address)).with_context(|| format!("cannot listen on {address}"))
+    };
+    options.listen.map(listen).transpose()
 }
 
 /// A gateway that forwards.

@@ -46,6 +46,11 @@ impl<'a> Policies<'a> {
     /// Reads the file again if it changed, or if `told` to. Returns true if the policy is another one. A policy that is refused
     /// is logged once and changes nothing.
     pub(super) fn read_again(&mut self, told: bool) -> bool {
+        self.read_if(told, |_| Ok(()))
+    }
+
+    /// The same, and `accept` may refuse the policy, with the reason.
+    pub(super) fn read_if(&mut self, told: bool, accept: impl FnOnce(&Policy) -> Result<(), String>) -> bool {
         let changed = changed(&self.options.file);
         if !told && changed == self.changed {
             return false;
@@ -55,11 +60,17 @@ impl<'a> Policies<'a> {
         let read = Policy::text(&self.options.file).and_then(|text| {
             Policy::parse(&text, &name, &self.options.overrides).map(|policy| (policy, text))
         });
+        let read = read.map_err(|error| error.to_string()).and_then(|(policy, text)| {
+            let is_other = policy != self.current;
+            if is_other {
+                accept(&policy)?;
+            }
+            Ok((policy, text, is_other))
+        });
         match read {
-            Ok((policy, text)) => {
+            Ok((policy, text, is_other)) => {
                 self.text = text;
                 self.refused = None;
-                let is_other = policy != self.current;
                 tracing::info!(policy = policy.name, hash = policy.hash, is_other, "policy read again");
                 for note in &policy.notes {
                     tracing::warn!("{note}");
@@ -69,7 +80,7 @@ impl<'a> Policies<'a> {
             }
             Err(error) => {
                 tracing::error!("policy refused, the one before it stays in force: {error}");
-                self.refused = Some(error.to_string());
+                self.refused = Some(error);
                 false
             }
         }

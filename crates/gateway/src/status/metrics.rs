@@ -93,7 +93,7 @@ fn drops(out: &mut Exposition, status: &Status) {
 
 fn sojourn(out: &mut Exposition, status: &Status) {
     let mut family = out.histogram("gamelane_gateway_sojourn_seconds", "Time in the queue.");
-    for (direction, queue) in &status.queues {
+    for (direction, queue) in status.queues.iter().filter(|(_, queue)| queue.sojourn_ms.is_some()) {
         family.add(&[("direction", direction)], &queue.sojourn);
     }
 }
@@ -114,11 +114,15 @@ fn moves(out: &mut Exposition, status: &Status) {
 }
 
 fn engine(out: &mut Exposition, status: &Status) {
-    let help = "Frames the kernel dropped because the gateway was late.";
-    let mut family = out.counter("gamelane_gateway_ring_full_total", help);
-    let ring = &status.engine.ring_full;
-    family.add(&[("direction", Direction::Up.name())], ring.up);
-    family.add(&[("direction", Direction::Down.name())], ring.down);
+    if let Some(engine) = &status.engine {
+        let help = "Frames the kernel dropped because the gateway was late.";
+        let mut family = out.counter("gamelane_gateway_ring_full_total", help);
+        family.add(&[("direction", Direction::Up.name())], engine.ring_full.up);
+        family.add(&[("direction", Direction::Down.name())], engine.ring_full.down);
+    }
+    if status.verdict.state == State::Unknown {
+        return;
+    }
     let help = "0 while a game or call suffers here.";
     let is_fine = u64::from(status.verdict.state != State::Suffering);
     out.gauge("gamelane_gateway_game_fine", help).add(&[("policy", &status.policy)], is_fine);

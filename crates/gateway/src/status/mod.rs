@@ -3,6 +3,8 @@
 
 mod engine;
 mod flow;
+#[cfg(feature = "program")]
+mod kernel;
 pub mod metrics;
 mod page;
 mod queue;
@@ -25,6 +27,8 @@ use crate::truth::Conversation;
 pub use engine::{BothWays, EngineStatus, Lateness};
 pub use flow::{FlowStatus, Passing, WayStatus};
 pub(crate) use flow::{behaviour_name, protocol_name};
+#[cfg(feature = "program")]
+pub use kernel::KernelView;
 pub use page::page;
 pub use queue::{QueueStatus, Spread, VoapStatus};
 pub use selftest::SelfTest;
@@ -35,12 +39,12 @@ pub use verdict::{State, Verdict, judge};
 const LISTED: usize = 50;
 
 /// Version of [`Status`].
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 
 /// The document of `status --json` and `GET /status`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Status {
-    /// Version of this document: 2.
+    /// Version of this document: 3.
     pub schema: u32,
     /// Version of the program.
     pub version: String,
@@ -72,10 +76,10 @@ pub struct Status {
     pub flows: Vec<FlowStatus>,
     /// Conversations removed to make room for others.
     pub flows_forgotten: u64,
-    /// The pool of frames.
-    pub pool: PoolStatus,
-    /// The loop.
-    pub engine: EngineStatus,
+    /// The pool of frames; `null` if Linux forwards.
+    pub pool: Option<PoolStatus>,
+    /// The loop; `null` if Linux forwards.
+    pub engine: Option<EngineStatus>,
     /// Shapers: `up` and `down`.
     pub shaper: BTreeMap<String, ShaperStatus>,
     /// Shapers that follow their link: `up` and `down`, where the policy says so.
@@ -106,7 +110,7 @@ impl LinkStatus {
 /// How frames are received and sent.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct IoStatus {
-    /// `AF_PACKET` or `AF_XDP`.
+    /// `AF_PACKET` or `AF_XDP`; `kernel` if Linux forwards.
     pub kind: String,
     /// Whether the interfaces read and write the gateway's memory themselves.
     pub zero_copy: bool,
@@ -157,8 +161,8 @@ impl Status {
             verdict: judge(gateway, policy, now),
             flows: listed(gateway, now),
             flows_forgotten: gateway.truth().forgotten(),
-            pool: PoolStatus { taken: frames.taken(), capacity: frames.capacity() },
-            engine: EngineStatus::from(engine),
+            pool: Some(PoolStatus { taken: frames.taken(), capacity: frames.capacity() }),
+            engine: Some(EngineStatus::from(engine)),
             shaper: BTreeMap::new(),
             autorate: Direction::BOTH
                 .into_iter()

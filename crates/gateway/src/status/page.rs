@@ -25,7 +25,9 @@ pub fn page(status: &Status, colour: bool) -> String {
             voap.lowered, voap.segments, voap.opened, voap.unknown
         );
     }
-    flows(&mut out, status);
+    if status.verdict.state != State::Unknown {
+        flows(&mut out, status);
+    }
     out
 }
 
@@ -34,6 +36,9 @@ fn verdict(out: &mut String, status: &Status, colour: bool) {
         State::Fine => ("the game is fine", "32"),
         State::Suffering => ("the game suffers", "31"),
         State::NoGame => ("no game is being played", "33"),
+        State::Unknown => {
+            ("whether a game is fine is not known: the kernel's queues do not show their flows", "33")
+        }
     };
     let _ = match colour {
         true => writeln!(out, "\x1b[1;{code}m{word}\x1b[0m"),
@@ -87,16 +92,19 @@ fn queues(out: &mut String, status: &Status) {
 fn row(out: &mut String, direction: &str, queue: &QueueStatus, shaper: &ShaperStatus) {
     let rate = shaper.rate_bps.map_or("no".into(), megabits);
     let measured = format!("{}{}", megabits(shaper.measured_bps), if shaper.busy { "*" } else { " " });
+    let ms = |of: fn(&Spread) -> f64| {
+        queue.sojourn_ms.as_ref().map_or("-".into(), |spread| format!("{:.2}", of(spread)))
+    };
     let _ = writeln!(
         out,
-        "{direction:<6}{:<10}{:>9}{rate:>13}{measured:>13}{:>10}{:>8}{:>8}{:>9.2}{:>9.2}",
+        "{direction:<6}{:<10}{:>9}{rate:>13}{measured:>13}{:>10}{:>8}{:>8}{:>9}{:>9}",
         queue.kind,
         queue.qlen,
         queue.packets,
         queue.drops,
         queue.ecn_mark,
-        queue.sojourn_ms.p50,
-        queue.sojourn_ms.p99
+        ms(|spread| spread.p50),
+        ms(|spread| spread.p99)
     );
 }
 
@@ -160,11 +168,12 @@ fn following(out: &mut String, autorate: &AutorateStatus) {
 
 /// Frames that were lost before the gateway saw them.
 fn losses(out: &mut String, status: &Status) {
-    let BothWays { up, down } = status.engine.ring_full;
+    let Some(engine) = &status.engine else { return };
+    let BothWays { up, down } = engine.ring_full;
     if up + down > 0 {
         let _ = writeln!(out, "      lost before the gateway saw them: {up} up, {down} down");
     }
-    let BothWays { up, down } = status.engine.too_long;
+    let BothWays { up, down } = engine.too_long;
     if up + down > 0 {
         let _ = writeln!(
             out,

@@ -15,7 +15,7 @@ use crate::policy::Policy;
 pub struct QueueStatus {
     /// Discipline, as in a scenario.
     pub kind: String,
-    /// IP bytes that left.
+    /// IP bytes that left; those of Linux's queues include what the shaper counts for the link.
     pub bytes: u64,
     /// Packets that left.
     pub packets: u64,
@@ -23,7 +23,7 @@ pub struct QueueStatus {
     pub drops: u64,
     /// Times the shaper held back a waiting packet.
     pub overlimits: u64,
-    /// Always 0: no packet is put back.
+    /// Packets that Linux put back; always 0 in user space.
     pub requeues: u64,
     /// Bytes that wait.
     pub backlog: u64,
@@ -37,8 +37,8 @@ pub struct QueueStatus {
     pub arrived: u64,
     /// Most packets that waited at once.
     pub peak_qlen: u32,
-    /// Queueing delay of packets that left.
-    pub sojourn_ms: Spread,
+    /// Queueing delay of packets that left; `null` if it is not measured.
+    pub sojourn_ms: Option<Spread>,
     /// The same, for the histogram of the metrics.
     #[serde(skip)]
     pub sojourn: Fine<u64>,
@@ -123,7 +123,7 @@ impl QueueStatus {
             drop_reasons: reasons(&counters.dropped),
             arrived: counters.arrived,
             peak_qlen: account.most,
-            sojourn_ms: Spread::from(&account.sojourn),
+            sojourn_ms: Some(Spread::from(&account.sojourn)),
             sojourn: account.sojourn,
             not_ip: account.not_ip,
             no_room: account.no_room,

@@ -13,7 +13,7 @@ use crate::truth::{Conversation, Way};
 /// Whether games suffer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// `fine`, `suffering` or `no-game`.
+    /// `fine`, `suffering`, `no-game` or `unknown`.
     pub state: State,
     /// What is wrong and what would help, worst first.
     pub why: Vec<String>,
@@ -29,6 +29,8 @@ pub enum State {
     Fine,
     /// At least one game suffers.
     Suffering,
+    /// The flows are not seen.
+    Unknown,
 }
 
 /// One frame at 60 Hz.

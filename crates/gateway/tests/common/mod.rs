@@ -154,7 +154,8 @@ impl Net {
         // `ip netns exec` becomes the program, so its process id is the program's.
         let child = self.command(Place::Gateway, &words).stderr(log).stdout(Stdio::null()).spawn().unwrap();
         let mut running = Running { net: self, child };
-        let ready = wait(PATIENCE, || running.log().contains("forwarding") || running.is_over());
+        let is_ready = |log: &str| log.contains("forwarding") || log.contains("queueing");
+        let ready = wait(PATIENCE, || is_ready(&running.log()) || running.is_over());
         assert!(ready && !running.is_over(), "{}", running.log());
         running
     }
@@ -327,7 +328,7 @@ impl Running<'_> {
             );
         }
         let waiting: usize = status.queues.values().map(|queue| queue.qlen as usize).sum();
-        assert!((waiting..=waiting + 32).contains(&status.pool.taken), "{:?}", status.pool);
+        assert!((waiting..=waiting + 32).contains(&status.pool.unwrap().taken), "{:?}", status.pool);
     }
 }
 
@@ -358,8 +359,11 @@ pub fn policy_text(gateway: &str) -> String {
 }
 
 pub fn write_policy(path: &Path, gateway: &str) {
-    let text = policy_text(gateway);
-    // Atomically, so that no half-written file is read.
+    write_text(path, &policy_text(gateway));
+}
+
+/// Writes a file atomically, so that no half-written one is read.
+pub fn write_text(path: &Path, text: &str) {
     let new = path.with_extension("new");
     std::fs::write(&new, text).unwrap();
     std::fs::rename(&new, path).unwrap();

@@ -3,8 +3,9 @@
 //! executable are in no list.
 
 use libc::{
-    AF_INET, AF_INET6, AF_UNIX, CLONE_THREAD, FIONBIO, O_ACCMODE, O_CREAT, O_RDONLY, O_TMPFILE, O_TRUNC,
-    PR_SET_NAME, PR_SET_TIMERSLACK, PROT_EXEC, SIOCGIFFLAGS, SIOCGIFMTU, SIOCGIFNAME, TCGETS, c_long,
+    AF_INET, AF_INET6, AF_NETLINK, AF_UNIX, CLONE_THREAD, FIONBIO, O_ACCMODE, O_CREAT, O_RDONLY, O_TMPFILE,
+    O_TRUNC, PR_SET_NAME, PR_SET_TIMERSLACK, PROT_EXEC, SIOCGIFFLAGS, SIOCGIFMTU, SIOCGIFNAME, TCGETS,
+    c_long,
 };
 
 /// A system call that is allowed.
@@ -106,6 +107,14 @@ pub fn presence() -> Vec<Call> {
 /// Waiting for the end of another process.
 pub fn children() -> Vec<Call> {
     calls![SYS_wait4 SYS_waitid]
+}
+
+/// Asking and telling the kernel about interfaces, queue disciplines and nftables.
+pub fn netlink() -> Vec<Call> {
+    let mut list = sockets();
+    list.extend(calls![SYS_bind SYS_connect]);
+    list.push(only(libc::SYS_socket, 0, !0, &[AF_NETLINK as u32]));
+    list
 }
 
 /// Reading and switching an interface's offloads.

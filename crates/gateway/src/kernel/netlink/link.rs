@@ -4,6 +4,7 @@ use netlink_bindings::rt_link::{Ifinfomsg, Request};
 
 use super::Kernel;
 use super::error::Answer;
+use crate::status::LinkStatus;
 
 impl Kernel {
     /// Number of an interface.
@@ -11,6 +12,20 @@ impl Kernel {
         let mut request = Request::new().op_getlink_do(&Ifinfomsg::new());
         request.encode().push_ifname_bytes(name.as_bytes());
         Ok(self.socket.request(&request)?.recv_one()?.0.ifi_index)
+    }
+
+    /// Condition of an interface; `None` if there is no such interface.
+    pub fn link(&mut self, name: &str) -> Option<LinkStatus> {
+        let mut request = Request::new().op_getlink_do(&Ifinfomsg::new());
+        request.encode().push_ifname_bytes(name.as_bytes());
+        let mut reply = self.socket.request(&request).ok()?;
+        let (header, attributes) = reply.recv_one().ok()?;
+        let has = |flag: libc::c_int| header.ifi_flags & flag as u32 != 0;
+        Some(LinkStatus {
+            up: has(libc::IFF_UP),
+            link: has(libc::IFF_RUNNING),
+            mtu: attributes.get_mtu().ok()?,
+        })
     }
 
     /// Makes an IFB interface, unless it is there, and switches it on.

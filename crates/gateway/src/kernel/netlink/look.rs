@@ -5,7 +5,7 @@ use std::fmt;
 use netlink_bindings::tc::{Request, Tcmsg};
 
 use super::error::Answer;
-use super::{Kernel, KernelError, Undo};
+use super::{Kernel, KernelError, Mode, Undo};
 use crate::kernel::operation::{Handle, Operation};
 
 /// A queue discipline that somebody else set up.
@@ -68,6 +68,24 @@ impl Kernel {
             self.remove(undo)?;
         }
         Ok(foreign)
+    }
+
+    /// What of `operations` others have removed or replaced since.
+    pub fn lost(&mut self, operations: &[Operation]) -> Vec<Undo> {
+        let mut all = Undo::of(operations);
+        all.retain(|undo| !matches!(self.there(undo), Ok(There::Own)));
+        all
+    }
+
+    /// Loads the tables of `operations` again.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn load_again(&mut self, operations: &[Operation]) -> Result<(), KernelError> {
+        for operation in operations.iter().filter(|operation| matches!(operation, Operation::Table(_))) {
+            self.carry_out(operation, Mode::Make)?;
+        }
+        Ok(())
     }
 
     pub(super) fn there(&mut self, undo: &Undo) -> Result<There, Answer> {

@@ -9,11 +9,9 @@ mod nft;
 mod tc;
 mod undo;
 
-use std::collections::HashSet;
-
 use netlink_socket2::NetlinkSocket;
 
-use super::operation::{Handle, Operation, Options, Qdisc};
+use super::operation::{Family, Operation, Options, Qdisc};
 pub use counters::{Counters, QueueCounters};
 pub use error::KernelError;
 pub use look::Foreign;
@@ -33,6 +31,17 @@ enum Mode {
 }
 
 impl Kernel {
+    /// Opens the sockets. Later they may no longer be opened.
+    ///
+    /// # Errors
+    /// The kernel has no sockets for queue disciplines.
+    pub fn open(&mut self) -> Result<(), KernelError> {
+        self.index("lo")?;
+        // A kernel without nftables says so when a table is loaded.
+        self.has_table(Family::Inet);
+        Ok(())
+    }
+
     /// Carries out all `operations`, or none.
     ///
     /// # Errors
@@ -40,10 +49,8 @@ impl Kernel {
     pub fn apply(&mut self, operations: &[Operation]) -> Result<(), KernelError> {
         for (done, operation) in operations.iter().enumerate() {
             if let Err(error) = self.carry_out(operation, Mode::Make) {
-                for undo in Undo::of(&operations[..done]).iter().rev() {
-                    // The first error says more.
-                    let _ = self.undo(undo);
-                }
+                // The first error says more.
+                let _ = self.undo_all(&Undo::of(&operations[..done]));
                 return Err(error);
             }
         }
@@ -51,15 +58,20 @@ impl Kernel {
     }
 
     /// Turns what `before` did into what `after` says. If both have the same disciplines at the same places, no packet is lost.
-    /// Otherwise the waiting ones are: then the answer is true.
+    /// Otherwise the waiting ones are: then the answer is true. `replace` allows to remove what others set at new places.
     ///
     /// # Errors
     /// What the kernel refused. What `before` did is in force again then.
-    pub fn change(&mut self, before: &[Operation], after: &[Operation]) -> Result<bool, KernelError> {
+    pub fn change(
+        &mut self,
+        before: &[Operation],
+        after: &[Operation],
+        replace: bool,
+    ) -> Result<bool, KernelError> {
         let same: Vec<_> = before.iter().zip(after).collect();
         if before.len() != after.len() || !same.iter().all(|(one, other)| changes_into(one, other)) {
-            self.undo_all(before);
-            return match self.apply(after) {
+            self.undo_all(&Undo::of(before))?;
+            return match self.make_room(after, replace).and_then(|_| self.apply(after)) {
                 Ok(()) => Ok(true),
                 Err(error) => {
                     self.apply(before)?;
@@ -81,11 +93,20 @@ impl Kernel {
         Ok(false)
     }
 
-    /// Undoes all `operations`. What is gone already is no error.
-    pub fn undo_all(&mut self, operations: &[Operation]) {
-        for undo in Undo::of(operations).iter().rev() {
-            let _ = self.undo(undo);
+    /// Undoes what gateways did, each step if there is something to undo. Returns the steps that did something.
+    ///
+    /// # Errors
+    /// The first that the kernel refused. The others are carried out.
+    pub fn undo_all(&mut self, all: &[Undo]) -> Result<Vec<Undo>, KernelError> {
+        let (mut done, mut failed) = (Vec::new(), None);
+        for undo in all.iter().rev() {
+            match self.undo(undo) {
+                Ok(true) => done.push(undo.clone()),
+                Ok(false) => {}
+                Err(error) => failed = failed.or(Some(error)),
+            }
         }
+        failed.map_or(Ok(done), Err)
     }
 
     fn carry_out(&mut self, operation: &Operation, mode: Mode) -> Result<(), KernelError> {
@@ -127,15 +148,4 @@ const fn flows(options: &Options) -> Option<u32> {
         Options::FqCodel { flows, .. } | Options::FqPie { flows, .. } => Some(*flows),
         _ => None,
     }
-}
-
-/// The interfaces on which operations set a discipline, each once.
-fn devices(operations: &[Operation]) -> HashSet<&str> {
-    let device = |operation| match operation {
-        &Operation::Qdisc(Qdisc { ref device, parent: Handle::ROOT | Handle::INGRESS, .. }) => {
-            Some(device.as_str())
-        }
-        _ => None,
-    };
-    operations.iter().filter_map(device).collect()
 }

@@ -6,7 +6,7 @@ use gamelane_qdisc::cake::config::Isolation;
 use gamelane_qdisc::cake::diffserv::Diffserv;
 use netlink_bindings::tc::{
     PushAttrs, PushCakeAttrs, Request, TcFifoQopt, TcHtbGlob, TcHtbOpt, TcPrioQopt, TcRatespec, TcSizespec,
-    Tcmsg,
+    TcU32Sel, Tcmsg,
 };
 use netlink_bindings::traits::Pusher;
 
@@ -66,7 +66,8 @@ impl Kernel {
         let parameters = [0, 0, TC_ACT_STOLEN, 0, 0, TCA_EGRESS_REDIR, to].map(i32::to_ne_bytes).concat();
         request
             .encode()
-            .nested_options_matchall()
+            .nested_options_u32()
+            .push_sel(everything())
             .array_act()
             .entry_nested()
             .nested_options_mirred()
@@ -82,7 +83,7 @@ impl Kernel {
     pub(super) fn send_rest(&mut self, device: &str, parent: Handle, class: Handle) -> Result<(), Answer> {
         let header = Tcmsg { info: EVERY_FRAME, ..self.header(device, parent, Handle(0))? };
         let mut request = Request::new().set_create().op_newtfilter_do(&header);
-        request.encode().nested_options_matchall().push_classid(class.0).end_nested();
+        request.encode().nested_options_u32().push_classid(class.0).push_sel(everything()).end_nested();
         Ok(self.socket.request(&request)?.recv_ack()?)
     }
 
@@ -184,7 +185,6 @@ fn push_cake<P: Pusher>(attributes: PushCakeAttrs<P>, cake: &Cake) -> PushCakeAt
             Isolation::DualDestination => 6,
             Isolation::Triple => 7,
         })
-        .push_nat(cake.nat.into())
         .push_ack_filter(match cake.ack_filter {
             AckFilterMode::Off => 0,
             AckFilterMode::Conservative => 1,
@@ -199,6 +199,8 @@ fn push_cake<P: Pusher>(attributes: PushCakeAttrs<P>, cake: &Cake) -> PushCakeAt
         })
         .push_overhead(added)
         .push_mpu(least);
+    // A kernel that tracks no connections refuses the option, even to switch it off.
+    let attributes = if cake.nat { attributes.push_nat(1) } else { attributes };
     match cake.memory {
         Some(memory) => attributes.push_memory(memory),
         None => attributes,
@@ -225,6 +227,11 @@ fn push_sizes<P: Pusher>(attributes: PushAttrs<P>, sizes: &SizeTable) {
             table.push_data(&entries.into_iter().flat_map(u16::to_ne_bytes).collect::<Vec<_>>()).end_nested()
         }
     };
+}
+
+/// Matches every packet. More kernels have `u32` than `matchall`.
+fn everything() -> TcU32Sel {
+    TcU32Sel { flags: TC_U32_TERMINAL, nkeys: 1, ..TcU32Sel::new() }
 }
 
 fn htb(rates: &Htb) -> TcHtbOpt {
@@ -259,6 +266,7 @@ fn ticks(count: u32, rate: Bitrate) -> u32 {
 const MOST: u64 = u32::MAX as u64;
 /// Priority 1, and `ETH_P_ALL` in network order.
 const EVERY_FRAME: u32 = 1 << 16 | 0x0003_u16.to_be() as u32;
+const TC_U32_TERMINAL: u8 = 1;
 const TC_ACT_STOLEN: i32 = 4;
 const TCA_EGRESS_REDIR: i32 = 1;
 const TC_LINKLAYER_ETHERNET: u32 = 1;

@@ -1,0 +1,344 @@
+//! Linux's own queues, set up by the program. This machine's kernel need not have every discipline; `tests/lab/test_kernel_gateway.py`
+//! has one that does.
+
+use std::path::PathBuf;
+
+use crate::common::{Net, PATIENCE, Place, SERVER, in_time, net, up_to_three_times, wait, write_text};
+
+/// Both interfaces as ports of a bridge of the kernel.
+fn bridged(mtu: u32, programs: &[&str]) -> Option<Net> {
+    let net = net(mtu, &[programs, &["tc", "nft"]].concat())?;
+    at_gateway(
+        &net,
+        "ip link add br0 type bridge; ip link set lan master br0; ip link set wan master br0; ip link set br0 up",
+    );
+    Some(net)
+}
+
+/// Both interfaces as those of a router that translates no addresses.
+fn routed() -> Option<Net> {
+    let net = net(1500, &["iperf3", "tc", "nft"])?;
+    at_gateway(
+        &net,
+        "ip addr add 10.78.0.254/24 dev lan; ip addr add 10.77.0.254/24 dev wan; sysctl -qw net.ipv4.ip_forward=1",
+    );
+    net.run(
+        Place::Home,
+        &[
+            "sh",
+            "-ec",
+            "ip addr flush dev eth0; ip addr add 10.78.0.1/24 dev eth0; ip route add default via 10.78.0.254",
+        ],
+    );
+    net.run(Place::Internet, &["ip", "route", "add", "10.78.0.0/24", "via", "10.77.0.254"]);
+    Some(net)
+}
+
+/// A policy of this `[gateway]`, without flows.
+fn policy(net: &Net, gateway: &str) -> PathBuf {
+    let path = net.folder.path().join("policy.toml");
+    write_text(&path, &format!("[link]\ndown = \"1gbit\"\nup = \"1gbit\"\n[gateway]\n{gateway}\n"));
+    path
+}
+
+/// Offloads that join or split packets.
+fn offloads(net: &Net) -> String {
+    at_gateway(
+        net,
+        "for dev in lan wan; do ethtool -k $dev | grep -E '^(tcp|generic|large).*(segmentation|receive)'; done",
+    )
+}
+
+/// Everything that a gateway changes.
+fn state(net: &Net) -> String {
+    format!("{}\n{}", settings(net), offloads(net))
+}
+
+fn at_gateway(net: &Net, script: &str) -> String {
+    net.run(Place::Gateway, &["sh", "-ec", script])
+}
+
+/// Everything that a gateway sets, in the kernel's own words. Counters and offloads are left out.
+fn settings(net: &Net) -> String {
+    let said = at_gateway(
+        net,
+        "tc qdisc show; for dev in $(ls /sys/class/net); do tc class show dev $dev; tc filter show dev $dev; done
+         tc filter show dev wan ingress; nft list ruleset; ls /sys/class/net",
+    );
+    let counter = |line: &str| line.split(" direct_packets_stat").next().unwrap().trim_end().to_owned();
+    said.lines().map(counter).collect::<Vec<_>>().join("\n")
+}
+
+const SHAPED: &str = "shape = { up = \"8mbit\", down = \"16mbit\" }\n";
+const FIFO: &str = "shape = { up = \"8mbit\", down = \"16mbit\" }\nup = { queue = \"fifo\", limit = \"60p\" }\ndown = { queue = \"fifo\" }";
+/// Classes that HTB serves, by every condition that nftables can test.
+const CLASSES: &str = "shape = { up = \"8mbit\", down = \"16mbit\" }
+up = { queue = \"htb\" }
+down = { queue = \"htb\" }
+[[gateway.class]]\nname = \"first\"\nrate = \"40%\"
+[[gateway.class]]\nname = \"second\"\nrate = \"10%\"
+[[gateway.class]]\nname = \"rest\"\nrate = \"10%\"
+[[gateway.rule]]\nclass = \"first\"\ndscp = \"EF\"
+[[gateway.rule]]\nclass = \"first\"\ndscp = \"AF41..AF43\"
+[[gateway.rule]]\nclass = \"second\"\nprotocol = \"udp\"\nport = \"27015..27030\"
+[[gateway.rule]]\nclass = \"second\"\nsource = \"10.78.0.0/20\"\nsize = \"..200B\"
+[[gateway.rule]]\nclass = \"second\"\naddress = \"fd77::/60\"\ndirection = \"down\"
+[[gateway.rule]]\nclass = \"first\"\nack = true";
+
+#[test]
+fn the_lines_of_a_dry_run_set_what_the_program_sets_and_undo_it() {
+    for (net, gateway) in
+        [(bridged(1500, &[]), CLASSES), (bridged(1500, &[]), FIFO), (routed(), CLASSES), (routed(), FIFO)]
+    {
+        let Some(net) = net else { return };
+        let before = state(&net);
+        let file = policy(&net, gateway);
+        let words = ["run", "--engine", "kernel", "--lan", "lan", "--wan", "wan", file.to_str().unwrap()];
+        let (code, lines, error) = net.program(&[&words[..], &["--dry-run"]].concat());
+        assert_eq!(code, 0, "{error}");
+        let running = net.gateway_with(&file, &["--engine", "kernel"]);
+        let by_program = settings(&net);
+        assert_eq!(running.end("TERM"), Some(0));
+        assert_eq!(state(&net), before, "it leaves nothing behind");
+        let script = net.folder.path().join("lines");
+        // Twice, because they can be pasted again.
+        for _ in 0..2 {
+            std::fs::write(&script, &lines).unwrap();
+            at_gateway(&net, &format!("sh {}", script.display()));
+            assert_eq!(settings(&net), by_program, "{lines}");
+        }
+        let (undo, _) = lines.split_once("\n\n").unwrap();
+        std::fs::write(&script, undo).unwrap();
+        net.command(Place::Gateway, &["sh", script.to_str().unwrap()]).status().unwrap();
+        assert_eq!(state(&net), before, "{undo}");
+    }
+}
+
+#[test]
+fn traffic_keeps_to_the_rates_at_a_router_and_at_a_bridge() {
+    for net in [bridged(1500, &["iperf3"]), routed()] {
+        let Some(net) = net else { return };
+        for options in [&[][..], &["--queue-down", "lan"]] {
+            let path = policy(&net, FIFO);
+            let gateway = net.gateway_with(&path, options);
+            assert_eq!(gateway.status().io.kind, "kernel", "auto takes Linux where it forwards");
+            // Of 1500 B, TCP with timestamps leaves 1448 B for the application.
+            for (words, rate) in [(&["-t", "3"][..], 8e6), (&["-t", "3", "-R"][..], 16e6)] {
+                up_to_three_times(|| {
+                    let result = net.iperf(words);
+                    let goodput = result["end"]["sum_received"]["bits_per_second"]
+                        .as_f64()
+                        .ok_or(result.to_string())?;
+                    let full = rate * 1448.0 / 1500.0;
+                    in_time((0.9 * full..1.03 * full).contains(&goodput), || {
+                        format!("{words:?}: {goodput} of {full}")
+                    })
+                });
+            }
+            let up = &gateway.status().queues["up"];
+            assert!(up.packets > 1000 && up.drops > 0 && up.drop_reasons["tail"] == up.drops, "{up:?}");
+            assert!((30..=60).contains(&up.peak_qlen), "{up:?}");
+            assert!(gateway.status().queues["down"].packets > 2000);
+        }
+    }
+}
+
+#[test]
+fn rules_put_packets_into_their_classes() {
+    for net in [bridged(1500, &[]), routed()] {
+        let Some(net) = net else { return };
+        let file = policy(&net, CLASSES);
+        let _gateway = net.gateway_with(&file, &[]);
+        let packets = |dev: &str, class: &str| -> u64 {
+            let said = at_gateway(&net, &format!("tc -s class show dev {dev} classid {class}"));
+            said.split_whitespace().skip_while(|word| *word != "bytes").nth(1).unwrap().parse().unwrap()
+        };
+        let counted =
+            || ["6a0:2", "6a0:3", "6a0:4"].map(|class| packets("wan", class) + packets("lan", class));
+        let differs = |words: &[&str]| {
+            let before = counted();
+            net.ping(&[words, &["-c", "20", SERVER]].concat());
+            let after = counted();
+            std::array::from_fn::<u64, 3, _>(|index| after[index] - before[index])
+        };
+        // Expedited forwarding in both directions; the answer has the code point of the question.
+        let [first, ..] = differs(&["-Q", "0xb8", "-s", "400"]);
+        assert!(first >= 40, "{first}");
+        let [.., rest] = differs(&["-s", "400"]);
+        assert!(rest >= 40, "{rest}");
+        // A code point just above the range.
+        let [.., rest] = differs(&["-Q", "0xa0", "-s", "400"]);
+        assert!(rest >= 40, "{rest}");
+        if at_gateway(&net, "ls /sys/class/net").contains("br0") {
+            continue;
+        }
+        // Small ones from that network; their answers are not from there.
+        let [_, second, rest] = differs(&["-s", "56"]);
+        assert!(second >= 20 && rest >= 20, "{second} {rest}");
+        // This machine's own packets to the home are not shaped.
+        let before = counted();
+        at_gateway(&net, "ping -n -q -c 5 -i 0.05 10.78.0.1");
+        assert!(counted()[2] - before[2] < 5);
+    }
+}
+
+#[test]
+fn however_it_ends_nothing_stays_unless_asked() {
+    let Some(net) = bridged(1500, &[]) else { return };
+    let before = state(&net);
+    let file = policy(&net, CLASSES);
+    let gone = |net: &Net| wait(PATIENCE, || state(net) == before);
+    for signal in ["TERM", "INT", "KILL", "SEGV"] {
+        let gateway = net.gateway_with(&file, &["--engine", "kernel"]);
+        assert_ne!(state(&net), before);
+        gateway.end(signal);
+        assert!(gone(&net), "{signal}: {}", settings(&net));
+    }
+    for signal in ["TERM", "KILL"] {
+        let gateway = net.gateway_with(&file, &["--engine", "kernel", "--persist"]);
+        let set = settings(&net);
+        gateway.end(signal);
+        assert_eq!(settings(&net), set, "{signal}");
+        // The next one takes over what is its own kind's.
+        net.gateway_with(&file, &["--engine", "kernel", "--persist"]).end("TERM");
+        assert_eq!(settings(&net), set, "{signal}");
+        let (code, out, error) = net.program(&["undo", "--lan", "lan", "--wan", "wan"]);
+        assert_eq!(code, 0, "{out}{error}");
+        assert!(out.contains("root=wan") && out.contains("table=bridge"), "{out}");
+        at_gateway(&net, "for dev in lan wan; do ethtool -K $dev tso on gso on; done");
+        assert_eq!(state(&net), before);
+    }
+    let (code, out, _) = net.program(&["undo", "--lan", "lan", "--wan", "wan"]);
+    assert_eq!((code, out.as_str()), (0, "There was nothing to undo.\n"));
+}
+
+#[test]
+fn what_others_set_is_named_and_stays_without_replace() {
+    let Some(net) = bridged(1500, &[]) else { return };
+    let file = policy(&net, FIFO);
+    let run = |more: &[&str]| {
+        let words = ["run", "--engine", "kernel", "--lan", "lan", "--wan", "wan", file.to_str().unwrap()];
+        net.program(&[&words[..], more].concat())
+    };
+    let before = offloads(&net);
+    for (theirs, named) in [
+        ("tc qdisc add dev wan root handle 1: htb", "htb 1:"),
+        ("tc qdisc add dev wan ingress", "ingress ffff:"),
+    ] {
+        at_gateway(&net, theirs);
+        let set = settings(&net);
+        let (code, _, error) = run(&[]);
+        assert!(code != 0 && error.contains(named) && error.contains("--replace"), "{error}");
+        assert_eq!((settings(&net), offloads(&net)), (set, before.clone()), "nothing changed");
+        let gateway = net.gateway_with(&file, &["--engine", "kernel", "--replace"]);
+        assert!(gateway.log().contains(named), "{}", gateway.log());
+        let (code, _, error) = run(&["--replace"]);
+        assert!(code != 0 && error.contains("another gateway runs on it"), "{error}");
+        gateway.end("TERM");
+    }
+}
+
+#[test]
+fn a_changed_policy_changes_the_queues_and_loses_nothing_if_they_stay_the_same() {
+    let Some(net) = bridged(1500, &["iperf3"]) else { return };
+    let write = |gateway: &str| -> PathBuf { policy(&net, gateway) };
+    let file = write(&CLASSES.replace("8mbit", "1mbit"));
+    let gateway = net.gateway_with(&file, &["--engine", "kernel"]);
+    let flood = net.flood();
+    assert!(wait(PATIENCE, || gateway.status().queues["up"].qlen >= 50), "{:?}", gateway.status().queues);
+    let hash = gateway.status().policy_hash;
+    write(CLASSES);
+    assert!(wait(PATIENCE, || gateway.status().policy_hash != hash), "{}", gateway.log());
+    assert_eq!(gateway.status().reloads, 1);
+    assert!(!gateway.log().contains("lost"), "{}", gateway.log());
+    assert!(settings(&net).contains("rate 8Mbit"), "{}", settings(&net));
+    drop(flood);
+    // Refused ones change nothing: what no kernel can do, and what is wrong.
+    let set = settings(&net);
+    for (wrong, why) in
+        [(format!("{SHAPED}voap = {{}}"), "TCP windows"), (FIFO.replace("fifo", "fofi"), "fifo")]
+    {
+        write(&wrong);
+        assert!(
+            wait(PATIENCE, || gateway.status().policy_refused.is_some_and(|said| said.contains(why))),
+            "{}",
+            gateway.log()
+        );
+        assert_eq!(settings(&net), set);
+    }
+    // Other queues: what waits is lost, and that is said.
+    write(FIFO);
+    assert!(wait(PATIENCE, || gateway.log().contains("packets that waited are lost")), "{}", gateway.log());
+    assert!(settings(&net).contains("gl-wan") && !settings(&net).contains("table"), "{}", settings(&net));
+    // A firewall that starts again.
+    write(CLASSES);
+    assert!(wait(PATIENCE, || settings(&net).contains("table bridge gamelane")));
+    at_gateway(&net, "nft flush ruleset");
+    assert!(wait(PATIENCE, || settings(&net).contains("table bridge gamelane")), "{}", gateway.log());
+    assert!(wait(PATIENCE, || gateway.log().contains("it is back")));
+    at_gateway(&net, "tc qdisc replace dev wan root pfifo");
+    assert!(wait(PATIENCE, || gateway.log().contains("somebody replaced its queue")));
+    assert_eq!(gateway.end("TERM"), Some(0));
+    let left = settings(&net);
+    assert!(left.contains("pfifo") && !left.contains("6a0:"), "theirs stays: {left}");
+}
+
+#[test]
+fn what_cannot_be_done_is_said_before_anything_changes() {
+    let Some(net) = bridged(1500, &[]) else { return };
+    let before = state(&net);
+    let refused = |gateway: &str, more: &[&str]| {
+        let file = policy(&net, gateway);
+        let words = ["run", "--engine", "kernel", "--lan", "lan", "--wan", "wan", file.to_str().unwrap()];
+        let (code, _, error) = net.program(&[&words[..], more].concat());
+        assert_ne!(code, 0, "{gateway}");
+        assert_eq!(state(&net), before, "{gateway}");
+        error
+    };
+    for (gateway, key) in [
+        (format!("{SHAPED}voap = {{}}"), "`gateway.voap`"),
+        (format!("{SHAPED}autorate = true"), "`gateway.autorate`"),
+        (format!("{SHAPED}up = {{ queue = \"fifo\", parameters = \"rfc\" }}"), "`gateway.up.parameters`"),
+        (format!("{SHAPED}up = {{ queue = \"pie\", max_burst = \"100ms\" }}"), "`gateway.up.max_burst`"),
+        (format!("{SHAPED}up = {{ queue = \"codel\", limit = \"64KiB\" }}"), "`gateway.up.limit`"),
+        (format!("{SHAPED}up = {{ queue = \"cake\", grace = \"interval\" }}"), "`gateway.up.grace`"),
+        (format!("{SHAPED}down = {{ queue = \"dualpi2\", step = \"1ms..2ms\" }}"), "`gateway.down.step`"),
+        (format!("{SHAPED}priority = [\"game\"]\nup = {{ queue = \"priority\" }}"), "behaves like"),
+        (
+            format!("{SHAPED}priority = [\"game\"]\nup = {{ queue = \"priority\", acks = \"filter\" }}"),
+            "`gateway.up.acks`",
+        ),
+    ] {
+        let error = refused(&gateway, &[]);
+        assert!(error.contains(key) && error.contains("--engine user"), "{gateway}: {error}");
+    }
+    let error = refused(CLASSES, &["--queue-down", "wan"]);
+    assert!(error.contains("--queue-down lan"), "{error}");
+    let error = refused(FIFO, &["--tap", "/tmp/never"]);
+    assert!(error.contains("--tap is for --engine user"), "{error}");
+    // A discipline that this kernel lacks. What was done before it is undone.
+    let lacks = |kind: &&str| {
+        net.command(Place::Gateway, &["tc", "qdisc", "add", "dev", "lo", "root", kind])
+            .output()
+            .is_ok_and(|out| !out.status.success())
+    };
+    match ["fq_codel", "fq_pie", "dualpi2"].iter().find(|kind| lacks(kind)) {
+        None => eprintln!("skipped: this kernel has every discipline"),
+        Some(kind) => {
+            let error = refused(&format!("{SHAPED}down = {{ queue = \"{kind}\" }}"), &[]);
+            assert!(error.contains(&format!("no sch_{kind}")) && error.contains("modprobe"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn without_a_kernel_that_forwards_auto_takes_user_space() {
+    let Some(net) = net(1500, &[]) else { return };
+    let gateway = net.gateway(FIFO);
+    assert_eq!(gateway.status().io.kind, "AF_PACKET");
+    gateway.end("TERM");
+    let file = policy(&net, FIFO);
+    let (code, _, error) =
+        net.program(&["run", "--engine", "kernel", "--lan", "lan", "--wan", "wan", file.to_str().unwrap()]);
+    assert!(code != 0 && error.contains("forwards nothing between lan and wan"), "{error}");
+}
