@@ -270,6 +270,14 @@ impl Family {
             Self::Bridge => "bridge",
         }
     }
+
+    /// Where its chains see packets that leave. A bridge forgets behind `forward` where they came from.
+    pub const fn hook(self) -> &'static str {
+        match self {
+            Self::Inet => "postrouting",
+            Self::Bridge => "forward",
+        }
+    }
 }
 
 /// A table of nftables.

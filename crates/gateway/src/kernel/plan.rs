@@ -69,12 +69,7 @@ pub fn plan(policy: &Policy, place: &Place) -> Result<Plan, Refused> {
         let mut rules = Vec::new();
         if direction == Direction::Down && at == QueueDown::Lan {
             rules.extend(past_the_shaper(place, built.is_htb));
-            notes.extend((built.is_shaped && !built.is_htb).then(|| {
-                format!(
-                    "packets of this machine itself to {} are shaped, too: CAKE cannot tell them; --queue-down wan leaves them alone",
-                    place.lan
-                )
-            }));
+            notes.extend(shapes_itself(place, built.is_shaped, built.is_htb));
         }
         rules.extend(classify(policy, direction, &built.places, built.default)?);
         if !rules.is_empty() {
@@ -134,6 +129,17 @@ fn past_the_shaper(place: &Place, is_htb: bool) -> Option<NftRule> {
         name: "not from the internet: not shaped".into(),
         tests: vec![Test::NotFrom(place.wan.clone())],
         class: Handle::OWN,
+    })
+}
+
+/// Packets of this machine itself to the home queue behind those of the internet where nothing tells them apart.
+fn shapes_itself(place: &Place, is_shaped: bool, is_htb: bool) -> Option<String> {
+    let is_told = is_htb && place.forwards == Forwards::Router;
+    (is_shaped && !is_told).then(|| {
+        let lan = &place.lan;
+        format!(
+            "packets of this machine itself to {lan} are shaped, too; --queue-down wan would leave them alone"
+        )
     })
 }
 

@@ -117,7 +117,10 @@ fn refuse_unseen(rule: &Rule) -> Result<(), Refused> {
 fn either(found: &mut Vec<Vec<Test>>, alternatives: Vec<Test>) {
     if !alternatives.is_empty() {
         let with = |tests: &Vec<Test>| {
-            alternatives.iter().map(|one| [&tests[..], &[one.clone()]].concat()).collect::<Vec<_>>()
+            alternatives
+                .iter()
+                .map(|one| [&tests[..], std::slice::from_ref(one)].concat())
+                .collect::<Vec<_>>()
         };
         *found = found.iter().flat_map(with).collect();
     }

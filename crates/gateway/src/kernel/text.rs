@@ -10,7 +10,7 @@ use gamelane_qdisc::classify::Span;
 
 use super::framing::{Bytes, SizeTable};
 use super::operation::{
-    Cake, Chain, Class, DualPi2, Handle, Htb, Operation, Options, Qdisc, Share, Table, micros,
+    Cake, Chain, Class, DualPi2, Family, Handle, Htb, Operation, Options, Qdisc, Share, Table, micros,
 };
 use super::test::{End, Test};
 
@@ -58,7 +58,7 @@ impl fmt::Display for Operation {
             Self::Class(class) => class.fmt(f),
             Self::Redirect { from, to } => write!(
                 f,
-                "tc filter add dev {from} ingress protocol all pref 1 {EVERYTHING} action mirred egress redirect dev {to}"
+                "tc filter add dev {from} parent ffff: protocol all pref 1 {EVERYTHING} action mirred egress redirect dev {to}"
             ),
             Self::Rest { device, parent, class } => {
                 write!(
@@ -219,16 +219,19 @@ impl fmt::Display for Table {
         writeln!(f, "delete table {family} {name}")?;
         writeln!(f, "table {family} {name} {{")?;
         for chain in &self.chains {
-            chain.fmt(f)?;
+            chain.write(self.family, f)?;
         }
         write!(f, "}}\nEND")
     }
 }
 
-impl fmt::Display for Chain {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Chain {
+    /// Order among the chains at the same hook, that of `mangle`: before the home's addresses are translated.
+    pub const PRIORITY: i32 = -150;
+
+    fn write(&self, family: Family, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "  chain {} {{", self.name)?;
-        writeln!(f, "    type filter hook postrouting priority {}; policy accept;", Self::PRIORITY)?;
+        writeln!(f, "    type filter hook {} priority {}; policy accept;", family.hook(), Self::PRIORITY)?;
         writeln!(f, "    oifname != \"{}\" accept", self.device)?;
         let mut name = "";
         for rule in &self.rules {
@@ -243,11 +246,6 @@ impl fmt::Display for Chain {
         }
         writeln!(f, "  }}")
     }
-}
-
-impl Chain {
-    /// Order among the chains at the same hook, that of `mangle`: before the home's addresses are translated.
-    pub const PRIORITY: i32 = -150;
 }
 
 /// The tests as `nft` writes them, each followed by a space. It adds the test of the version or protocol by itself where another

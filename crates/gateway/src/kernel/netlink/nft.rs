@@ -63,6 +63,16 @@ fn header(family: Family) -> Nfgenmsg {
     Nfgenmsg { nfgen_family, ..Nfgenmsg::new() }
 }
 
+/// Number of [`Family::hook`].
+const fn hook(family: Family) -> u32 {
+    match family {
+        // NF_INET_POST_ROUTING
+        Family::Inet => 4,
+        // NF_BR_FORWARD
+        Family::Bridge => 2,
+    }
+}
+
 fn push_chain(batch: &mut Chained<'static>, family: Family, chain: &Chain) {
     batch
         .request()
@@ -72,7 +82,7 @@ fn push_chain(batch: &mut Chained<'static>, family: Family, chain: &Chain) {
         .push_table_bytes(Table::NAME.as_bytes())
         .push_name_bytes(chain.name.as_bytes())
         .nested_hook()
-        .push_num(POSTROUTING)
+        .push_num(hook(family))
         .push_priority(Chain::PRIORITY)
         .end_nested()
         .push_policy(ACCEPT)
@@ -293,8 +303,6 @@ const IFNAMSIZ: usize = 16;
 const NFPROTO_INET: u8 = 1;
 const NFPROTO_BRIDGE: u8 = 7;
 const NFNL_SUBSYS_NFTABLES: u16 = 10;
-/// `NF_INET_POST_ROUTING` and `NF_BR_POST_ROUTING`
-const POSTROUTING: u32 = 4;
 /// `NF_ACCEPT`
 const ACCEPT: u32 = 1;
 /// More messages than any table needs.

@@ -69,6 +69,9 @@ impl Kernel {
             .nested_options_u32()
             .push_sel(everything())
             .array_act()
+            // The kernel counts actions from 1, and this list from 0.
+            .entry_nested()
+            .end_nested()
             .entry_nested()
             .nested_options_mirred()
             .push_parms(&parameters)
@@ -256,10 +259,10 @@ const fn bytes(rate: Bitrate) -> u64 {
     rate.bps() / 8
 }
 
-/// Time to send `count` bytes, in the kernel's ticks of 64 ns (`PSCHED_SHIFT`).
+/// Time to send `count` bytes, in the kernel's ticks of 64 ns (`PSCHED_SHIFT`). Whole microseconds, as `tc` counts.
 fn ticks(count: u32, rate: Bitrate) -> u32 {
-    let nanos = u64::from(count) * 1_000_000_000 / bytes(rate).max(1);
-    u32::try_from(nanos >> 6).unwrap_or(u32::MAX)
+    let micros = u64::from(count) * 1_000_000 / bytes(rate).max(1);
+    u32::try_from(micros * 1000 / 64).unwrap_or(u32::MAX)
 }
 
 /// Largest rate in bytes per second in a field of 32 bits.
