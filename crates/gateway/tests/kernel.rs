@@ -62,8 +62,8 @@ fn at_gateway(net: &Net, script: &str) -> String {
 fn settings(net: &Net) -> String {
     let said = at_gateway(
         net,
-        "tc qdisc show; for dev in $(ls /sys/class/net); do tc class show dev $dev; tc filter show dev $dev; done
-         tc filter show dev wan ingress; nft list ruleset; ls /sys/class/net",
+        "tc qdisc show; for dev in $(ls /sys/class/net); do tc class show dev $dev || true; tc filter show dev $dev || true; done
+         tc filter show dev wan ingress || true; nft list ruleset; ls /sys/class/net",
     );
     let counter = |line: &str| line.split(" direct_packets_stat").next().unwrap().trim_end().to_owned();
     said.lines().map(counter).collect::<Vec<_>>().join("\n")

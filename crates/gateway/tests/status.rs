@@ -53,7 +53,7 @@ fn serve() -> SocketAddr {
 #[test]
 fn every_value_of_the_status_has_a_name() {
     let status = serde_json::to_value(status()).unwrap();
-    assert_eq!(status["schema"], 2);
+    assert_eq!(status["schema"], 3);
     assert_eq!(status["engine"]["sent"], serde_json::json!({ "up": 3, "down": 4 }));
     assert_eq!(status["engine"]["late_us"], serde_json::json!({ "mean": 0.0, "max": 0.0 }));
     assert_eq!(status["pool"], serde_json::json!({ "taken": 1, "capacity": 8 }));
@@ -147,5 +147,5 @@ fn a_client_that_drips_bytes_does_not_hold_up_another() {
         stop.store(true, Ordering::Relaxed);
         answer
     });
-    assert_eq!(answer.unwrap().schema, 2);
+    assert_eq!(answer.unwrap().schema, 3);
 }

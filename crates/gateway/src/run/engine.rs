@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gamelane_device::preflight::{self, Forwarded, IoChoice, Plan, PreflightError};
+use gamelane_device::preflight::{self, Forwarded, IoChoice, Plan};
 
 use super::check::{CheckError, check, speeds};
 use crate::kernel::{self, Forwards, Place, QueueDown};
@@ -74,7 +74,7 @@ pub fn choose(names: [&str; 2], policy: &Policy, asked: &Asked) -> Result<Engine
         EngineChoice::Auto => {
             match set_up(names, policy, asked, "it forwards between them, and can do all of the policy") {
                 Ok(setup) => Ok(Engine::Kernel(setup)),
-                Err(CheckError::Machine(PreflightError::NotForwarded { .. })) => user(),
+                Err(CheckError::Machine(_)) => user(),
                 // A bridge of this program would lead around the router's firewall, and a kernel's bridge has its ports already.
                 Err(error) => Err(error),
             }
