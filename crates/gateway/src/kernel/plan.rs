@@ -132,7 +132,7 @@ fn past_the_shaper(place: &Place, is_htb: bool) -> Option<NftRule> {
     })
 }
 
-/// Packets of this machine itself to the home queue behind those of the internet where nothing tells them apart.
+/// Says that packets of this machine itself are shaped too. Only HTB at a router tells them from those of the internet.
 fn shapes_itself(place: &Place, is_shaped: bool, is_htb: bool) -> Option<String> {
     let is_told = is_htb && place.forwards == Forwards::Router;
     (is_shaped && !is_told).then(|| {
@@ -234,10 +234,13 @@ impl Lane<'_> {
     /// HTB as the outermost discipline.
     fn root(&self, overhead: Overhead, default: u16, built: &mut Built) {
         built.is_htb = true;
-        let qdisc = self.qdisc(Handle::ROOT, Handle::OWN, Options::Htb { default });
-        let Operation::Qdisc(qdisc) = qdisc else { unreachable!("it was made so") };
-        let sizes = Some(SizeTable::of(overhead, self.header));
-        built.operations.push(Operation::Qdisc(Qdisc { sizes, ..qdisc }));
+        built.operations.push(Operation::Qdisc(Qdisc {
+            device: self.device.into(),
+            parent: Handle::ROOT,
+            handle: Handle::OWN,
+            sizes: Some(SizeTable::of(overhead, self.header)),
+            options: Options::Htb { default },
+        }));
     }
 
     /// A queue at its place.

@@ -113,7 +113,7 @@ fn refuse_unseen(rule: &Rule) -> Result<(), Refused> {
     }
 }
 
-/// Multiplies the alternatives found so far by new ones; no new ones change nothing.
+/// Combines each alternative found so far with each new one. An empty list changes nothing.
 fn either(found: &mut Vec<Vec<Test>>, alternatives: Vec<Test>) {
     if !alternatives.is_empty() {
         let with = |tests: &Vec<Test>| {

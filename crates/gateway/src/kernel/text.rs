@@ -1,4 +1,4 @@
-//! Operations as lines that can be pasted into a shell of root: `ip`, `tc` and `nft`.
+//! Operations as lines of `ip`, `tc` and `nft`. They can be pasted into a shell of root.
 
 use core::fmt::{self, Write as _};
 

@@ -11,7 +11,7 @@ use crate::policy::Policy;
 /// What the user asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum EngineChoice {
-    /// Linux, if it forwards between the interfaces and can do all of the policy; else this program.
+    /// Linux, if it forwards between the interfaces; else this program.
     Auto,
     /// This program receives, queues and sends every frame.
     User,
@@ -72,7 +72,7 @@ pub fn choose(names: [&str; 2], policy: &Policy, asked: &Asked) -> Result<Engine
         },
         EngineChoice::Auto if asked.only_user.is_some() => user(),
         EngineChoice::Auto => {
-            match set_up(names, policy, asked, "it forwards between them, and can do all of the policy") {
+            match set_up(names, policy, asked, "it forwards between the interfaces") {
                 Ok(setup) => Ok(Engine::Kernel(setup)),
                 Err(CheckError::Machine(_)) => user(),
                 // A bridge of this program would lead around the router's firewall, and a kernel's bridge has its ports already.

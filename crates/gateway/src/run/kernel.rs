@@ -166,7 +166,7 @@ impl<'a> Watching<'a> {
         Ok(())
     }
 
-    /// Waits for a signal, a question, or the end of `most`.
+    /// Waits until a signal or a question arrives, at most for `most`.
     fn wait(&self, most: Duration) -> anyhow::Result<()> {
         let wake = self.mailbox.wake();
         let mut sources = [self.signals.as_fd(), wake.as_fd()]
@@ -188,6 +188,11 @@ impl<'a> Watching<'a> {
                 kernel.change(operations, &plan.operations, *replace).map_err(|error| error.to_string())?;
             if loses {
                 tracing::warn!("the new policy has other queues, so the packets that waited are lost");
+            }
+            if plan.joins_hurt && !setup.plan.joins_hurt {
+                tracing::warn!(
+                    "offloads are still on, and the new queues count what they join as one packet\n  hint:    start the gateway again"
+                );
             }
             (*operations, *devices) = (plan.operations, plan.devices);
             Ok(())

@@ -32,7 +32,7 @@ pub struct Counters {
 
 /// Counters of one discipline, in its own words.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct QueueCounters {
+struct Own {
     marks: u64,
     /// Drops of the law on arrival, by the limit, and of ACKs. The others are drops of the law on departure.
     aqm: u64,
@@ -91,43 +91,37 @@ impl Kernel {
     }
 }
 
-fn own(stats: &IterableTcaStatsAttrs<'_>) -> QueueCounters {
-    let Ok(app) = stats.get_app() else { return QueueCounters::default() };
+fn own(stats: &IterableTcaStatsAttrs<'_>) -> Own {
+    let Ok(app) = stats.get_app() else { return Own::default() };
     match app {
-        TcaStatsAppMsg::Codel(own) => QueueCounters {
-            marks: own.ecn_mark.into(),
-            limit: own.drop_overlimit.into(),
-            ..QueueCounters::default()
-        },
-        TcaStatsAppMsg::FqCodel(own) => QueueCounters {
-            marks: own.ecn_mark.into(),
-            limit: own.drop_overlimit.into(),
-            ..QueueCounters::default()
-        },
-        TcaStatsAppMsg::Pie(own) => QueueCounters {
+        TcaStatsAppMsg::Codel(own) => {
+            Own { marks: own.ecn_mark.into(), limit: own.drop_overlimit.into(), ..Own::default() }
+        }
+        TcaStatsAppMsg::FqCodel(own) => {
+            Own { marks: own.ecn_mark.into(), limit: own.drop_overlimit.into(), ..Own::default() }
+        }
+        TcaStatsAppMsg::Pie(own) => Own {
             marks: own.ecn_mark.into(),
             aqm: own.dropped.into(),
             limit: own.overlimit.into(),
-            ..QueueCounters::default()
+            ..Own::default()
         },
-        TcaStatsAppMsg::FqPie(own) => QueueCounters {
+        TcaStatsAppMsg::FqPie(own) => Own {
             marks: own.ecn_mark.into(),
             aqm: own.dropped.into(),
             limit: own.overlimit.into(),
-            ..QueueCounters::default()
+            ..Own::default()
         },
         TcaStatsAppMsg::Cake(own) => {
-            let mut sum = QueueCounters::default();
+            let mut sum = Own::default();
             for tin in own.get_tin_stats().into_iter().flatten() {
                 sum.marks += u64::from(tin.get_ecn_marked_packets().unwrap_or(0));
                 sum.acks += u64::from(tin.get_acks_dropped_packets().unwrap_or(0));
             }
             sum
         }
-        TcaStatsAppMsg::Dualpi2(own) => {
-            QueueCounters { marks: own.ecn_mark.into(), ..QueueCounters::default() }
-        }
-        _ => QueueCounters::default(),
+        TcaStatsAppMsg::Dualpi2(own) => Own { marks: own.ecn_mark.into(), ..Own::default() },
+        _ => Own::default(),
     }
 }
 

@@ -70,7 +70,7 @@ impl Kernel {
         Ok(foreign)
     }
 
-    /// What of `operations` others have removed or replaced since.
+    /// Steps of `operations` that others have removed or replaced since, as what would undo them.
     pub fn lost(&mut self, operations: &[Operation]) -> Vec<Undo> {
         let mut all = Undo::of(operations);
         all.retain(|undo| !matches!(self.there(undo), Ok(There::Own)));

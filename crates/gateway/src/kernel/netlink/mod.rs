@@ -12,7 +12,7 @@ mod undo;
 use netlink_socket2::NetlinkSocket;
 
 use super::operation::{Family, Operation, Options, Qdisc};
-pub use counters::{Counters, QueueCounters};
+pub use counters::Counters;
 pub use error::KernelError;
 pub use look::Foreign;
 pub use undo::Undo;
@@ -58,7 +58,7 @@ impl Kernel {
     }
 
     /// Turns what `before` did into what `after` says. If both have the same disciplines at the same places, no packet is lost.
-    /// Otherwise the waiting ones are: then the answer is true. `replace` allows to remove what others set at new places.
+    /// Otherwise those that wait are lost, and it returns true. With `replace` it may remove what others set at new places.
     ///
     /// # Errors
     /// What the kernel refused. What `before` did is in force again then.

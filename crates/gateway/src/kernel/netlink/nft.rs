@@ -149,7 +149,7 @@ fn accept<P: Pusher>(expressions: List<P>) -> List<P> {
 }
 
 fn push_test<P: Pusher>(expressions: List<P>, family: Family, test: &Test) -> List<P> {
-    let load = |base, offset, len| Field { base, offset, len };
+    let load = |base: PayloadBase, offset, len| Field { base: base as u32, offset, len };
     match test {
         Test::NotFrom(device) => by_name(expressions, MetaKeys::Iifname, CmpOps::Neq, device),
         Test::Version(version) => match family {
@@ -202,21 +202,17 @@ fn push_test<P: Pusher>(expressions: List<P>, family: Family, test: &Test) -> Li
 
 /// A field of a packet.
 struct Field {
-    base: PayloadBase,
+    base: u32,
     offset: u32,
     len: u32,
 }
 
 fn field<P: Pusher>(expressions: List<P>, field: &Field) -> List<P> {
-    let base = match field.base {
-        PayloadBase::NetworkHeader => PayloadBase::NetworkHeader as u32,
-        _ => PayloadBase::TransportHeader as u32,
-    };
     expressions
         .nested_elem()
         .nested_data_payload()
         .push_dreg(REGISTER)
-        .push_base(base)
+        .push_base(field.base)
         .push_offset(field.offset)
         .push_len(field.len)
         .end_nested()
