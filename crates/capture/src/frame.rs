@@ -37,7 +37,13 @@ impl FrameHeaders {
     /// Finds the headers in an Ethernet frame without its frame check sequence. Returns `None` if the frame has no
     /// complete IP packet.
     pub fn of_ethernet(frame: &[u8]) -> Option<Self> {
-        let part = Link::certain_ip(frame)?;
+        Self::of_start(frame, frame.len())
+    }
+
+    /// The same for a frame of `len` bytes of which only the first ones are here: the packet is complete, but
+    /// [`FrameHeaders::end`] may be beyond them.
+    pub fn of_start(frame: &[u8], len: usize) -> Option<Self> {
+        let part = Link::certain_ip(frame, len)?;
         let ip_at = part.range_in(frame).start;
         let ip = Ip::parse(part.bytes, part.len)?;
         let end = ip_at + ip.len as usize;

@@ -7,6 +7,8 @@ use gamelane_core::Instant;
 pub struct Clock {
     start: std::time::Instant,
     epoch_ns: u64,
+    /// What the kernel's `CLOCK_MONOTONIC` was.
+    monotonic_ns: u64,
 }
 
 impl Clock {
@@ -18,6 +20,7 @@ impl Clock {
         Self {
             start: std::time::Instant::now(),
             epoch_ns: u64::try_from(since_1970.as_nanos()).expect("the year 2554"),
+            monotonic_ns: monotonic_ns(),
         }
     }
 
@@ -26,8 +29,19 @@ impl Clock {
         self.epoch_ns
     }
 
+    /// What the kernel's `CLOCK_MONOTONIC` calls `monotonic_ns`; zero for what was before the start.
+    pub const fn of_kernel(&self, monotonic_ns: u64) -> Instant {
+        Instant::from_nanos(monotonic_ns.saturating_sub(self.monotonic_ns))
+    }
+
     /// Time since it started.
     pub fn now(&self) -> Instant {
         Instant::from_nanos(u64::try_from(self.start.elapsed().as_nanos()).expect("584 years"))
     }
+}
+
+/// What the kernel's `CLOCK_MONOTONIC` shows.
+pub(crate) fn monotonic_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
 }

@@ -23,6 +23,11 @@ impl Headers {
         Self { ip: FrameHeaders::of_ethernet(frame) }
     }
 
+    /// Parses the start of an Ethernet frame whose packet has `ip_len` bytes.
+    pub fn parse_start(frame: &[u8], ip_len: u32) -> Self {
+        Self { ip: FrameHeaders::of_start(frame, ETHERNET_HEADER as usize + ip_len as usize) }
+    }
+
     /// The 5-tuple, if there is one.
     pub fn key(&self) -> Option<&FlowKey> {
         self.ip.as_ref().map(|ip| &ip.key)

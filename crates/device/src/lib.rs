@@ -9,6 +9,7 @@
 //!    at once (TPACKET_V2), for forwarding; [`packet::BlockRing`] hands over timestamped blocks (TPACKET_V3), for recording.
 //!    [`packet::Sender`] sends many frames in one call.
 //! 3. **AF_XDP.** [`xdp`] takes frames from the driver, before the network stack. [`bpf`] loads the small program it needs.
+//!    [`watch`] sees single packets of queues that Linux has.
 //! 4. **One interface, either way.** [`Port`] hides which of the two is in use.
 //! 5. **Frames.** [`Frames`] is a pool of fixed size. [`Headers`] holds what was parsed from a frame; [`checksum`] fills in
 //!    checksums that were left to hardware.
@@ -45,6 +46,7 @@ mod priority;
 pub mod privileges;
 mod tcp_state;
 mod transfer;
+pub mod watch;
 pub mod xdp;
 
 pub use clock::Clock;

@@ -4,7 +4,7 @@
 use std::io::{Error, Result};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use libc::{c_int, off_t};
 
@@ -18,19 +18,22 @@ pub(crate) struct Mapping {
 impl Mapping {
     /// Maps `len` bytes of a socket's ring, which must have that size, or of a BPF map.
     pub(crate) fn of(file: &OwnedFd, offset: off_t, len: usize) -> Result<Self> {
-        Self::map(file.as_raw_fd(), libc::MAP_SHARED, offset, len)
+        Self::map(file.as_raw_fd(), libc::MAP_SHARED, READ_WRITE, offset, len)
+    }
+
+    /// The same, for memory that only the kernel writes.
+    pub(crate) fn to_read(file: &OwnedFd, offset: off_t, len: usize) -> Result<ReadOnly> {
+        Self::map(file.as_raw_fd(), libc::MAP_SHARED, libc::PROT_READ, offset, len).map(ReadOnly)
     }
 
     /// Maps anonymous memory, all zeros, with its pages already present.
     pub(crate) fn own(len: usize) -> Result<Self> {
-        Self::map(-1, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE, 0, len)
+        Self::map(-1, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE, READ_WRITE, 0, len)
     }
 
-    fn map(file: c_int, flags: c_int, offset: off_t, len: usize) -> Result<Self> {
+    fn map(file: c_int, flags: c_int, access: c_int, offset: off_t, len: usize) -> Result<Self> {
         // SAFETY: a new map at an address the kernel chooses; it touches no memory we have. The result is checked.
-        let start = unsafe {
-            libc::mmap(std::ptr::null_mut(), len, libc::PROT_READ | libc::PROT_WRITE, flags, file, offset)
-        };
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), len, access, flags, file, offset) };
         if start == libc::MAP_FAILED {
             return Err(Error::last_os_error());
         }
@@ -95,6 +98,34 @@ impl Mapping {
         unsafe { std::slice::from_raw_parts_mut(self.start.add(at).as_ptr(), len) }
     }
 }
+
+/// A memory map that this process only reads.
+#[derive(Debug)]
+pub(crate) struct ReadOnly(Mapping);
+
+impl ReadOnly {
+    /// A 32-bit number that the kernel writes. What the kernel wrote before it is seen after it. Panics as [`Mapping::shared_number`].
+    pub(crate) fn number(&self, at: usize) -> u32 {
+        // In memory that cannot be written, only relaxed loads are sure to be plain loads.
+        let value = self.0.shared_number(at).load(Ordering::Relaxed);
+        fence(Ordering::Acquire);
+        value
+    }
+
+    /// The same for a 64-bit number.
+    pub(crate) fn long(&self, at: usize) -> u64 {
+        let value = self.0.shared_long(at).load(Ordering::Relaxed);
+        fence(Ordering::Acquire);
+        value
+    }
+
+    /// As [`Mapping::bytes`].
+    pub(crate) fn bytes(&self, at: usize, len: usize) -> &[u8] {
+        self.0.bytes(at, len)
+    }
+}
+
+const READ_WRITE: c_int = libc::PROT_READ | libc::PROT_WRITE;
 
 impl Drop for Mapping {
     fn drop(&mut self) {

@@ -164,8 +164,8 @@ impl Link {
     }
 
     /// Returns the IP packet in an Ethernet frame if the frame's headers leave no doubt: not after MPLS labels.
-    pub(crate) fn certain_ip(frame: &[u8]) -> Option<Part<'_>> {
-        let frame = Part { bytes: frame, len: u32::try_from(frame.len()).ok()? };
+    pub(crate) fn certain_ip(frame: &[u8], len: usize) -> Option<Part<'_>> {
+        let frame = Part { bytes: frame, len: u32::try_from(len).ok()? };
         ether::ether::<false>(frame.skip(12)?).ok()
     }
 }

@@ -3,9 +3,9 @@
 use std::io::{Error, ErrorKind, Result};
 
 use gamelane_core::Duration;
-use rustix::time::{ClockId, clock_gettime};
 
 use super::{Helper::KtimeGetNs, Instruction, Register::*, SharedNumber};
+use crate::clock::monotonic_ns;
 
 /// When the process was at work last, for programs to read.
 #[derive(Debug)]
@@ -31,8 +31,7 @@ impl Heartbeat {
 
     /// Says that the process is at work. Makes no system call.
     pub fn beat(&self) {
-        let now = clock_gettime(ClockId::Monotonic);
-        self.0.store(now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned());
+        self.0.store(monotonic_ns());
     }
 
     /// Instructions that skip the next `count` while the process is at work. They use `R0` to `R5`.

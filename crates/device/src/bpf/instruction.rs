@@ -15,6 +15,9 @@ pub enum Register {
     R4,
     R5,
     R6,
+    R7,
+    R8,
+    R9,
     /// The end of the program's 512 bytes of memory.
     R10 = 10,
 }
@@ -34,6 +37,12 @@ pub enum Helper {
     RedirectMap = 51,
     /// Moves the start of a frame.
     XdpAdjustHead = 44,
+    /// Copies the kernel's memory to that of the program; where that cannot be read, zeros.
+    ProbeReadKernel = 113,
+    /// Returns a new record of a ring, or 0 if the ring is full.
+    RingbufReserve = 131,
+    /// Gives a record to the reader. With flag 1 it does not wake the reader.
+    RingbufSubmit = 132,
 }
 
 /// An instruction. Offsets of jumps count instructions from the next one; offsets of memory are bytes.
@@ -80,6 +89,11 @@ impl Instruction {
         Self::new(0x6b, to, from as u8, offset, 0)
     }
 
+    /// `*(u64 *)(to + offset) = from`
+    pub const fn store_double(to: Register, offset: i16, from: Register) -> Self {
+        Self::new(0x7b, to, from as u8, offset, 0)
+    }
+
     /// `*(u32 *)(to + offset) = value`
     pub const fn store(to: Register, offset: i16, value: i32) -> Self {
         Self::new(0x62, to, 0, offset, value)
@@ -110,6 +124,16 @@ impl Instruction {
         Self::new(0x07, to, 0, 0, value)
     }
 
+    /// `to += from`
+    pub const fn add_register(to: Register, from: Register) -> Self {
+        Self::new(0x0f, to, from as u8, 0, 0)
+    }
+
+    /// `to &= value`, sign-extended
+    pub const fn and(to: Register, value: i32) -> Self {
+        Self::new(0x57, to, 0, 0, value)
+    }
+
     /// `to -= from`
     pub const fn subtract(to: Register, from: Register) -> Self {
         Self::new(0x1f, to, from as u8, 0, 0)
@@ -118,6 +142,11 @@ impl Instruction {
     /// Skips `count` instructions if `left == right`.
     pub const fn skip_if_equal(left: Register, right: i32, count: i16) -> Self {
         Self::new(0x15, left, 0, count, right)
+    }
+
+    /// Skips `count` instructions if `left != right`.
+    pub const fn skip_unless_equal(left: Register, right: i32, count: i16) -> Self {
+        Self::new(0x55, left, 0, count, right)
     }
 
     /// Skips `count` instructions if `left <= right`, signed.
@@ -130,6 +159,16 @@ impl Instruction {
         Self::new(0x2d, left, right as u8, count, 0)
     }
 
+    /// Skips `count` instructions if `left == right`.
+    pub const fn skip_if_same(left: Register, right: Register, count: i16) -> Self {
+        Self::new(0x1d, left, right as u8, count, 0)
+    }
+
+    /// Skips `count` instructions if `left != right`.
+    pub const fn skip_unless_same(left: Register, right: Register, count: i16) -> Self {
+        Self::new(0x5d, left, right as u8, count, 0)
+    }
+
     /// Skips `count` instructions if the lower 32 bits differ.
     pub const fn skip_if_other_word(left: Register, right: i32, count: i16) -> Self {
         Self::new(0x56, left, 0, count, right)
@@ -138,6 +177,11 @@ impl Instruction {
     /// Skips `count` instructions.
     pub const fn skip(count: i16) -> Self {
         Self::new(0x05, Register::R0, 0, count, 0)
+    }
+
+    /// The same jump over `count` instructions.
+    pub const fn over(self, count: i16) -> Self {
+        Self { offset: count, ..self }
     }
 
     /// Calls a kernel function.

@@ -7,15 +7,18 @@
 mod btf;
 mod heartbeat;
 mod instruction;
+mod ring;
 
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 use std::io::{Error, ErrorKind, Result};
 use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::Ordering;
 
+pub(crate) use btf::Btf;
 pub use heartbeat::Heartbeat;
 pub use instruction::{Helper, Instruction, Register};
+pub use ring::Ring;
 
 use crate::mapping::Mapping;
 
@@ -27,12 +30,16 @@ pub enum ProgramType {
     SchedCls = 3,
     /// Gets a frame as it comes from the driver (`struct xdp_md`).
     Xdp = 6,
+    /// Gets the arguments of a tracepoint with their types, each as 64 bits, and may read through them.
+    Tracing = 26,
 }
 
 /// Where a program is attached, `BPF_…`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum AttachType {
+    /// At a tracepoint.
+    TraceRawTp = 23,
     /// In the driver.
     Xdp = 37,
     /// Where frames arrive at an interface. Since Linux 6.6.
@@ -71,15 +78,25 @@ impl Program {
         instructions: &[Instruction],
         interface: Option<u32>,
     ) -> Result<Self> {
+        let flags = if interface.is_some() { FOR_INTERFACE } else { 0 };
+        let to = Load { flags, interface: interface.unwrap_or(0), ..Load::default() };
+        Self::load_to(kind, attach, name, instructions, to)
+    }
+
+    fn load_to(
+        kind: ProgramType,
+        attach: AttachType,
+        name: &str,
+        instructions: &[Instruction],
+        to: Load,
+    ) -> Result<Self> {
         let mut attributes = Load {
-            flags: if interface.is_some() { FOR_INTERFACE } else { 0 },
-            interface: interface.unwrap_or(0),
             kind: kind as u32,
             instruction_count: instructions.len() as u32,
             instructions: instructions.as_ptr() as u64,
             license: LICENSE.as_ptr() as u64,
             attach: attach as u32,
-            ..Load::default()
+            ..to
         };
         for (place, byte) in attributes.name[..15].iter_mut().zip(name.bytes()) {
             *place = byte;
@@ -109,10 +126,10 @@ impl Program {
 /// Number by which a program calls the kernel's function of this name ([`Instruction::call_function`]); `None` if this kernel has
 /// none.
 pub fn function(name: &str) -> Option<i32> {
-    btf::function(name)
+    Btf::of_kernel().ok()?.function(name)
 }
 
-/// A program attached to an interface until this is dropped.
+/// A program attached to an interface or a tracepoint until this is dropped.
 #[derive(Debug)]
 pub struct Link {
     _held: OwnedFd,
@@ -142,6 +159,20 @@ impl Link {
         })
     }
 
+    /// Loads a program and attaches it to a tracepoint, by the number of its type in the kernel's type information. It sees all network
+    /// namespaces.
+    ///
+    /// # Errors
+    /// What the kernel refuses: the program, or this process's privileges (CAP_BPF and CAP_PERFMON).
+    pub fn at_tracepoint(number: u32, name: &str, program: &[Instruction]) -> Result<Self> {
+        let to = Load { attach_type_id: number, ..Load::default() };
+        let program = Program::load_to(ProgramType::Tracing, AttachType::TraceRawTp, name, program, to)?;
+        // The program knows its tracepoint.
+        let attributes = RawTracepointOpen { name: 0, program: program.0.as_raw_fd(), padding: 0 };
+        // SAFETY: the attributes are those of this command, and hold no pointers.
+        Ok(Self { _held: unsafe { make(RAW_TRACEPOINT_OPEN, &attributes) }? })
+    }
+
     /// Attaches a program with flags of this attach type.
     ///
     /// # Errors
@@ -162,6 +193,8 @@ pub enum MapType {
     Array = 2,
     /// AF_XDP sockets by index.
     XskMap = 17,
+    /// A ring of records. It has no keys and values; its size is in bytes.
+    RingBuf = 27,
 }
 
 /// Values that programs share with this process, by index from 0.
@@ -171,7 +204,8 @@ pub struct Map(OwnedFd);
 impl Map {
     /// Makes a map of `entries` values of `value` bytes, all zeros.
     pub fn create(kind: MapType, value: u32, entries: u32, flags: u32) -> Result<Self> {
-        let attributes = MapCreate { kind: kind as u32, key: 4, value, entries, flags };
+        let key = if kind == MapType::RingBuf { 0 } else { 4 };
+        let attributes = MapCreate { kind: kind as u32, key, value, entries, flags };
         // SAFETY: the attributes are those of this command, and hold no pointers.
         unsafe { make(MAP_CREATE, &attributes) }.map(Self)
     }
@@ -271,6 +305,14 @@ struct Load {
     name: [u8; 16],
     interface: u32,
     attach: u32,
+    /// Type information of the program's own: none.
+    types: [u32; 2],
+    type_records: u64,
+    type_counts: [u32; 2],
+    line_records: u64,
+    line_count: u32,
+    /// Type of the kernel to which it is attached.
+    attach_type_id: u32,
 }
 
 /// Attributes of `BPF_LINK_CREATE`.
@@ -283,6 +325,15 @@ struct LinkCreate {
     flags: u32,
     /// Relative to which other program, and at which revision.
     rest: [u64; 2],
+}
+
+/// Attributes of `BPF_RAW_TRACEPOINT_OPEN`.
+#[derive(Debug)]
+#[repr(C)]
+struct RawTracepointOpen {
+    name: u64,
+    program: c_int,
+    padding: u32,
 }
 
 /// Attributes of `BPF_MAP_CREATE`.
@@ -310,10 +361,11 @@ struct MapUpdate {
 const MAP_CREATE: c_int = 0;
 const MAP_UPDATE: c_int = 2;
 const PROG_LOAD: c_int = 5;
+const RAW_TRACEPOINT_OPEN: c_int = 17;
 const LINK_CREATE: c_int = 28;
 const MMAPABLE: u32 = 1 << 10;
 /// `BPF_F_XDP_DEV_BOUND_ONLY`.
 const FOR_INTERFACE: u32 = 1 << 6;
 const BEFORE: u32 = 1 << 3;
 /// The kernel lets its functions be called only under a licence that it knows to be compatible with its own. MIT is.
-const LICENSE: &std::ffi::CStr = c"Dual MIT/GPL";
+const LICENSE: &CStr = c"Dual MIT/GPL";
