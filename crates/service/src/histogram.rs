@@ -23,22 +23,18 @@ pub type Coarse<C = u32> = Histogram<C, { buckets(1) }>;
 pub type Fine<C = u32> = Histogram<C, { buckets(8) }>;
 
 /// A counter of a bucket: `u32` for one flow, `u64` for a whole program.
-pub trait Counter: Copy + Default + Into<u64> {
+pub trait Counter: Copy + Default + From<u32> + Into<u64> {
     /// Adds `count`, up to the largest value.
     fn add(&mut self, count: Self);
-    /// One.
-    const ONE: Self;
 }
 
 impl Counter for u32 {
-    const ONE: Self = 1;
     fn add(&mut self, count: Self) {
         *self = self.saturating_add(count);
     }
 }
 
 impl Counter for u64 {
-    const ONE: Self = 1;
     fn add(&mut self, count: Self) {
         *self = self.saturating_add(count);
     }
@@ -69,8 +65,13 @@ impl<C: Counter, const N: usize> Histogram<C, N> {
 
     /// Adds a delay.
     pub fn record(&mut self, delay: Duration) {
-        self.counts[Self::bucket(delay.as_nanos())].add(C::ONE);
-        self.sum_nanos += u128::from(delay.as_nanos());
+        self.record_many(delay, 1);
+    }
+
+    /// Adds the same delay several times.
+    pub fn record_many(&mut self, delay: Duration, times: u32) {
+        self.counts[Self::bucket(delay.as_nanos())].add(C::from(times));
+        self.sum_nanos += u128::from(delay.as_nanos()) * u128::from(times);
         self.max = self.max.max(delay);
     }
 

@@ -2,13 +2,13 @@
 //! The bounds are our construction: a wait up to one frame at 60 Hz is not felt, and every lost packet is a lost update.
 
 use gamelane_core::{Direction, Duration, Instant};
+use gamelane_device::at_home;
 use gamelane_qdisc::Isolates;
 use gamelane_qdisc::classify::Behaviour;
 use serde::{Deserialize, Serialize};
 
-use crate::gateway::Gateway;
-use crate::policy::Policy;
-use crate::truth::{Conversation, Way};
+use crate::policy::LanePolicy;
+use crate::truth::{Conversation, Truth, Way};
 
 /// Whether games suffer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,8 +33,41 @@ pub enum State {
     Unknown,
 }
 
+/// What a verdict is about.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene<'a> {
+    /// What is known of flows.
+    pub truth: &'a Truth,
+    /// Queues, indexed by [`Direction::index`].
+    pub queues: [QueueScene; 2],
+}
+
+/// A queue, as far as a verdict needs it.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueScene {
+    /// Packets that wait.
+    pub packets: u32,
+    /// What the queue keeps apart; `None` if that is not known.
+    pub isolates: Option<Isolates>,
+    /// Whether it has a rate of its own.
+    pub is_shaped: bool,
+}
+
+impl QueueScene {
+    /// The queue of a policy.
+    pub fn of(policy: &LanePolicy, packets: u32) -> Self {
+        Self {
+            packets,
+            isolates: Some(policy.discipline().facts.isolates),
+            is_shaped: policy.shaper().is_some(),
+        }
+    }
+}
+
 /// One frame at 60 Hz.
 const FELT: Duration = Duration::from_micros(16_667);
+/// Share of a queue from which a flow is named.
+const MOST: f64 = 0.3;
 /// A conversation silent for longer is over.
 const OVER: Duration = Duration::from_secs(5);
 
@@ -42,9 +75,9 @@ const OVER: Duration = Duration::from_secs(5);
 type Complaint = (Duration, String);
 
 /// Judges the last seconds.
-pub fn judge(gateway: &Gateway, policy: &Policy, now: Instant) -> Verdict {
-    let games: Vec<&Conversation> = gateway
-        .truth()
+pub fn judge(scene: &Scene<'_>, now: Instant) -> Verdict {
+    let games: Vec<&Conversation> = scene
+        .truth
         .conversations()
         .filter(|flow| flow.behaviour == Behaviour::RealTime && now.saturating_since(flow.seen) <= OVER)
         .collect();
@@ -54,7 +87,7 @@ pub fn judge(gateway: &Gateway, policy: &Policy, now: Instant) -> Verdict {
             let way = &game.ways[direction.index()];
             let server = game.key.destination.to_string();
             [
-                waits(gateway, policy, way, direction, &server, now),
+                waits(scene, game, direction, now),
                 loses(way, direction, &server, now),
                 is_uneven(way, direction, &server, now),
             ]
@@ -70,28 +103,29 @@ pub fn judge(gateway: &Gateway, policy: &Policy, now: Instant) -> Verdict {
     Verdict { state, why: complaints.into_iter().map(|(_, text)| text).collect() }
 }
 
-fn waits(
-    gateway: &Gateway,
-    policy: &Policy,
-    way: &Way,
-    direction: Direction,
-    server: &str,
-    now: Instant,
-) -> Option<Complaint> {
-    let waits = way.recent.histogram(now).quantile(0.95)?;
-    let lane = &policy.lanes[direction.index()];
-    let remedy = match (lane.discipline().facts.isolates, lane.shape.is_some()) {
-        (Isolates::Nothing, _) => {
-            "it shares its queue with other flows: fq_codel, cake or priority would let it pass"
+fn waits(scene: &Scene<'_>, game: &Conversation, direction: Direction, now: Instant) -> Option<Complaint> {
+    let waits =
+        game.ways[direction.index()].recent.histogram(now).quantile(0.95).filter(|waits| *waits > FELT)?;
+    let queue = &scene.queues[direction.index()];
+    let remedy = match (queue.isolates, queue.is_shaped) {
+        (Some(Isolates::Nothing), _) => {
+            ": it shares its queue with other flows: fq_codel, cake or priority would let it pass"
         }
-        (_, true) => "the shaper may be set below what the game itself sends",
-        (_, false) => "the interface is the bottleneck",
+        (Some(_), true) => ": the shaper may be set below what the game itself sends",
+        (Some(_), false) => ": the interface is the bottleneck",
+        (None, _) => "",
     };
-    (waits > FELT).then(|| {
-        let (name, packets) = (direction.name(), gateway.backlog(direction).packets);
-        let ms = waits.as_millis_f64();
-        (waits, format!("{server} waits {ms:.0} ms on its way {name} behind {packets} packets: {remedy}"))
-    })
+    let most = scene.truth.holder(&game.key, direction, now).filter(|(_, share)| *share >= MOST);
+    let whose = most.map_or(String::new(), |(flow, share)| {
+        let (from, to) = (at_home(flow.key, direction).source, at_home(flow.key, direction).destination);
+        format!("; {:.0} % of what waits goes from {from} to {to}", share * 100.0)
+    });
+    let behind = match queue.packets {
+        0 => String::new(),
+        packets => format!(" behind {packets} packets"),
+    };
+    let (server, name, ms) = (game.key.destination, direction.name(), waits.as_millis_f64());
+    Some((waits, format!("{server} waits {ms:.0} ms on its way {name}{behind}{whose}{remedy}")))
 }
 
 fn loses(way: &Way, direction: Direction, server: &str, now: Instant) -> Option<Complaint> {

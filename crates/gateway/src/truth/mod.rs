@@ -11,7 +11,7 @@ use gamelane_core::{
     ByteCount, ClassId, Direction, DropCounts, DropReason, Duration, FlowId, FlowKey, Instant, PacketMeta,
 };
 use gamelane_device::{Headers, at_home};
-use gamelane_qdisc::classify::{Behaviour, FlowTable, FlowTableParameters};
+use gamelane_qdisc::classify::{Behaviour, BehaviourParameters, FlowTable, FlowTableParameters};
 use gamelane_service::histogram::Fine;
 use gamelane_stage::Echo;
 
@@ -61,6 +61,17 @@ pub struct Way {
     pub leaving: Ticks,
 }
 
+/// Packets that leave at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Passed {
+    /// How many.
+    pub packets: u32,
+    /// IP bytes of all.
+    pub bytes: ByteCount,
+    /// Time in the queue.
+    pub sojourn: Duration,
+}
+
 /// The table of conversations.
 #[derive(Debug)]
 pub struct Truth {
@@ -86,6 +97,11 @@ impl Truth {
             behaviours: FlowTable::new(FlowTableParameters { flows, salt, ..FlowTableParameters::default() }),
             forgotten: 0,
         }
+    }
+
+    /// Judges what conversations behave like by these conditions from now on.
+    pub const fn judge_by(&mut self, behaviour: BehaviourParameters) {
+        self.behaviours.judge_by(behaviour);
     }
 
     /// Notes a packet that arrives. Returns its conversation's place, to be kept in [`PacketMeta::flow`].
@@ -122,30 +138,52 @@ impl Truth {
         FlowId(place as u32)
     }
 
-    /// Notes a packet that leaves after `sojourn` in the queue.
-    pub fn left(&mut self, meta: &PacketMeta, direction: Direction, sojourn: Duration, now: Instant) {
+    /// Notes that a packet leaves, or several of a flow at once, of which `meta` describes one.
+    pub fn left(&mut self, meta: &PacketMeta, direction: Direction, passed: &Passed, now: Instant) {
         if let Some(way) = self.way(meta, direction) {
-            way.packets += 1;
-            way.bytes += ByteCount(meta.len.bytes());
-            way.sojourn.record(sojourn);
-            way.recent.left(sojourn, now);
+            way.packets += u64::from(passed.packets);
+            way.bytes += passed.bytes;
+            way.sojourn.record_many(passed.sojourn, passed.packets);
+            way.recent.left(passed, now);
             way.leaving.record(now);
         }
     }
 
-    /// Notes a packet that is dropped.
-    pub fn dropped(&mut self, meta: &PacketMeta, direction: Direction, reason: DropReason, now: Instant) {
+    /// Notes that packets are dropped.
+    pub fn dropped(
+        &mut self,
+        meta: &PacketMeta,
+        direction: Direction,
+        reason: DropReason,
+        packets: u32,
+        now: Instant,
+    ) {
         if let Some(way) = self.way(meta, direction) {
-            way.drops.add(reason);
-            way.recent.dropped(now);
+            way.drops.add_many(reason, packets.into());
+            way.recent.dropped(packets, now);
         }
     }
 
-    /// Notes a packet that is marked.
-    pub fn marked(&mut self, meta: &PacketMeta, direction: Direction) {
+    /// Notes that packets are marked.
+    pub fn marked(&mut self, meta: &PacketMeta, direction: Direction, packets: u32) {
         if let Some(way) = self.way(meta, direction) {
-            way.marks += 1;
+            way.marks += u64::from(packets);
         }
+    }
+
+    /// The conversation that filled most of the queue in the last seconds, without that of `other`, and its share of what waited
+    /// there, in bytes and time.
+    pub fn holder(
+        &self,
+        other: &FlowKey,
+        direction: Direction,
+        now: Instant,
+    ) -> Option<(&Conversation, f64)> {
+        let held = |known: &Conversation| known.ways[direction.index()].recent.held(now);
+        let all: u64 = self.conversations().map(held).sum();
+        let most =
+            self.conversations().filter(|known| known.key != *other).max_by_key(|known| held(known))?;
+        (all > 0).then(|| (most, held(most) as f64 / all as f64))
     }
 
     /// All known conversations, in no order.

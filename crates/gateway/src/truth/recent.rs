@@ -3,6 +3,8 @@
 use gamelane_core::{Duration, Instant};
 use gamelane_service::histogram::Fine;
 
+use super::Passed;
+
 /// What happened in the last five to ten seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Recent {
@@ -15,19 +17,28 @@ struct Span {
     number: u64,
     delays: Fine<u32>,
     drops: u32,
+    /// Bytes that left, each times its delay in microseconds: the mean backlog, but for the length of the span.
+    held: u64,
 }
 
 const SPAN: Duration = Duration::from_secs(5);
 
 impl Recent {
-    /// Notes a packet that left after `delay`.
-    pub fn left(&mut self, delay: Duration, now: Instant) {
-        self.span(now).delays.record(delay);
+    /// Notes packets that left.
+    pub fn left(&mut self, passed: &Passed, now: Instant) {
+        let span = self.span(now);
+        span.delays.record_many(passed.sojourn, passed.packets);
+        span.held += passed.bytes.bytes().saturating_mul(passed.sojourn.as_nanos() / 1000);
     }
 
-    /// Notes a packet that was dropped.
-    pub fn dropped(&mut self, now: Instant) {
-        self.span(now).drops += 1;
+    /// Notes packets that were dropped.
+    pub fn dropped(&mut self, packets: u32, now: Instant) {
+        self.span(now).drops += packets;
+    }
+
+    /// Bytes that left, each times its delay in microseconds. By Little's law this is in proportion to the mean backlog.
+    pub fn held(&self, now: Instant) -> u64 {
+        self.valid(now).map(|span| span.held).sum()
     }
 
     /// Delays of packets that left.
@@ -71,14 +82,17 @@ const fn number(now: Instant) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gamelane_core::ByteCount;
 
     #[test]
     fn what_is_over_is_forgotten() {
         let mut recent = Recent::default();
-        recent.left(Duration::from_millis(3), Instant::from_secs(1));
-        recent.dropped(Instant::from_secs(1));
+        let passed = |ms| Passed { packets: 1, bytes: ByteCount(100), sojourn: Duration::from_millis(ms) };
+        recent.left(&passed(3), Instant::from_secs(1));
+        recent.dropped(1, Instant::from_secs(1));
         assert_eq!((recent.count(Instant::from_secs(9)), recent.drops(Instant::from_secs(9))), (1, 1));
-        recent.left(Duration::from_millis(4), Instant::from_secs(7));
+        recent.left(&passed(4), Instant::from_secs(7));
+        assert_eq!(recent.held(Instant::from_secs(7)), 100 * 7000);
         assert_eq!(recent.histogram(Instant::from_secs(7)).count(), 2);
         assert_eq!((recent.count(Instant::from_secs(10)), recent.drops(Instant::from_secs(10))), (1, 0));
     }

@@ -80,6 +80,11 @@ impl FlowTable {
         Self { parameters, conversations: vec![Conversation::default(); sets * WAYS], sets }
     }
 
+    /// Judges by these conditions from now on.
+    pub const fn judge_by(&mut self, behaviour: BehaviourParameters) {
+        self.parameters.behaviour = behaviour;
+    }
+
     /// Counts a packet and returns the observations about its flow.
     pub fn observe(
         &mut self,
