@@ -1,16 +1,19 @@
 //! The command line of `gamelane-gateway`.
 
+use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::ArgValueCandidates;
+use gamelane_core::Duration;
 use gamelane_device::Interface;
 use gamelane_device::guard;
 use gamelane_device::preflight::IoChoice;
 use gamelane_gateway::kernel::QueueDown;
-use gamelane_gateway::run::{Asked, EngineChoice};
+use gamelane_gateway::run::{Asked, EngineChoice, Live, TruthOptions};
 use gamelane_gateway::tap::{self, WhenFull};
+use gamelane_service::privileges::User;
 
 /// Keeps games playable on a shared link: by queues of its own, or by those of Linux.
 #[derive(Parser)]
@@ -51,6 +54,8 @@ pub(crate) enum Command {
         #[arg(long, default_value = DEFAULT_LISTEN)]
         listen: SocketAddr,
     },
+    /// Watch the queues that somebody else set up, and say whether games are fine and what delays them. Changes nothing.
+    Truth(Truth),
     /// Repeat a recording through the same queues, without interfaces, and compare every decision.
     Replay {
         /// Folder that `run --tap` wrote.
@@ -143,19 +148,7 @@ impl Run {
 
     /// Address where status is served; `None` for `none`.
     pub(crate) fn listen(&self) -> Result<Option<SocketAddr>, String> {
-        let text = &self.listen;
-        if text == "none" {
-            return Ok(None);
-        }
-        match text.parse::<SocketAddr>() {
-            Ok(address) if address.ip().is_loopback() => Ok(Some(address)),
-            Ok(_) => Err(format!(
-                "--listen {text}: not on loopback: the status must not be visible on the network"
-            )),
-            Err(_) => {
-                Err(format!("--listen {text}: this takes an address such as {DEFAULT_LISTEN}, or none"))
-            }
-        }
+        listen(&self.listen)
     }
 
     /// Bytes of memory for frames.
@@ -183,6 +176,64 @@ impl Run {
             size: u64::from(self.tap_size) << 20,
             when_full: if self.tap_rotate { WhenFull::Rotate } else { WhenFull::Stop },
         })
+    }
+}
+
+fn listen(text: &str) -> Result<Option<SocketAddr>, String> {
+    if text == "none" {
+        return Ok(None);
+    }
+    match text.parse::<SocketAddr>() {
+        Ok(address) if address.ip().is_loopback() => Ok(Some(address)),
+        Ok(_) => {
+            Err(format!("--listen {text}: not on loopback: the status must not be visible on the network"))
+        }
+        Err(_) => Err(format!("--listen {text}: this takes an address such as {DEFAULT_LISTEN}, or none")),
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct Truth {
+    /// Interface towards the internet.
+    #[arg(add = ArgValueCandidates::new(Interface::candidates))]
+    interface: String,
+    /// Interface whose queue holds packets to the home: an IFB interface, or the one towards the home. Default: where packets that
+    /// arrive at the first interface are redirected.
+    #[arg(long, value_name = "INTERFACE", add = ArgValueCandidates::new(Interface::candidates))]
+    down: Option<String>,
+    /// End after this many seconds. Default: at SIGINT or SIGTERM.
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: Option<u32>,
+    /// Print the last status as JSON instead of the page.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Loopback address where status and metrics are served while it runs, for `status`, `watch` and Prometheus; `none` serves
+    /// nothing.
+    #[arg(long, default_value = "none")]
+    listen: String,
+    /// User to become once it watches. Default: nobody if started as root. `root` stays root, without capabilities.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+}
+
+impl Truth {
+    /// Address where status is served; `None` for `none`.
+    pub(crate) fn listen(&self) -> Result<Option<SocketAddr>, String> {
+        listen(&self.listen)
+    }
+
+    /// What is to be watched. The page is shown each second on a terminal.
+    pub(crate) fn options(&self, user: User, json_log: bool) -> TruthOptions {
+        let is_terminal = std::io::stdout().is_terminal() && !self.json;
+        let colour = std::env::var_os("NO_COLOR").is_none();
+        TruthOptions {
+            wan: self.interface.clone(),
+            down: self.down.clone(),
+            span: self.seconds.map(|seconds| Duration::from_secs(seconds.into())),
+            live: is_terminal.then_some(Live { colour }),
+            user,
+            json_log,
+        }
     }
 }
 

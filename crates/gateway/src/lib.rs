@@ -14,6 +14,7 @@
 //! | [`gateway`] | queue and shaper of each direction, and the signals for shapers that follow their link |
 //! | [`kernel`] | a policy carried out by Linux's own queues |
 //! | [`truth`] | what is known of each flow because it passed here: delays, drops, rhythm, round trips |
+//! | [`watched`] | the same of Linux's queues, from events of the kernel |
 //! | [`tap`] | the recording of frames and decisions, and its replay |
 //! | [`status`] | the status document, its page, Prometheus metrics, the verdict on games |
 //! | [`run`] | checks before a run, the run itself, signals, the policy file |
@@ -31,6 +32,7 @@ pub mod run;
 pub mod status;
 pub mod tap;
 pub mod truth;
+pub mod watched;
 
 pub use gateway::{DroppedFrame, Gateway};
 pub use policy::Policy;

@@ -1,4 +1,4 @@
-//! `gamelane-gateway run --lan IF --wan IF POLICY.toml`, `undo`, `status`, `watch`, `replay`.
+//! `gamelane-gateway run --lan IF --wan IF POLICY.toml`, `undo`, `status`, `watch`, `truth IF`, `replay`.
 //!
 //! Exit codes: docs/exit-codes.md.
 
@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
 
-use arguments::{Arguments, Command, Run};
+use arguments::{Arguments, Command, Run, Truth};
 use clap::{CommandFactory as _, Parser as _};
 use clap_complete::CompleteEnv;
 use gamelane_device::guard::{self, Others};
@@ -16,9 +16,9 @@ use gamelane_gateway::http;
 use gamelane_gateway::kernel::netlink::Kernel;
 use gamelane_gateway::policy::Policy;
 use gamelane_gateway::run::{
-    self, CheckError, ChosenEngine, Options, choose, describe, lines, run, run_kernel, undo_word,
+    self, CheckError, ChosenEngine, Options, choose, describe, lines, run, run_kernel, truth, undo_word,
 };
-use gamelane_gateway::status::{Status, page};
+use gamelane_gateway::status::{Status, page, refreshed};
 use gamelane_gateway::tap::{about, replay};
 use gamelane_service::exit::{Exit, Failure, cannot_run, end, usage};
 use gamelane_service::log;
@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         Command::Run(run) => forward(run, arguments.json_log),
         Command::Status { listen, json } => status(listen, json),
         Command::Watch { listen } => watch(listen),
+        Command::Truth(truth) => look(&truth, arguments.json_log),
         Command::Replay { folder, policy, json } => compare(&folder, policy.as_deref(), json),
         Command::Undo { lan, wan } => undo(&lan, &wan),
         Command::Guard { words } => restore(&words),
@@ -80,6 +81,21 @@ fn forward(arguments: Run, json_log: bool) -> Result<(), Failure> {
     result.map_err(|error| error.downcast().unwrap_or_else(|error| cannot_run(format!("{error:#}"))))
 }
 
+fn look(arguments: &Truth, json_log: bool) -> Result<(), Failure> {
+    let listen = arguments.listen().map_err(usage)?;
+    let user = User::find(arguments.user.as_deref()).map_err(|error| usage(format!("--user: {error}")))?;
+    let options = arguments.options(user, json_log);
+    let last = truth(&options, listen);
+    let last =
+        last.map_err(|error| error.downcast().unwrap_or_else(|error| cannot_run(format!("{error:#}"))))?;
+    match (arguments.json, &options.live) {
+        (true, _) => print(&json_of(&last)?),
+        (false, None) => print(&page(&last, false)),
+        // It is on the screen.
+        (false, Some(_)) => Ok(()),
+    }
+}
+
 fn undo(lan: &str, wan: &str) -> Result<(), Failure> {
     let undone = run::undo(lan, wan).map_err(|error| cannot_run(format!("{error:#}")))?;
     match undone.is_empty() {
@@ -118,9 +134,7 @@ fn compare(folder: &Path, policy: Option<&Path>, json: bool) -> Result<(), Failu
 fn watch(address: SocketAddr) -> Result<(), Failure> {
     let colour = std::env::var_os("NO_COLOR").is_none();
     let second = std::time::Duration::from_secs(1);
-    // Cursor to the top left, then the page; the rest of each line and of the screen is cleared.
-    while print_to_reader(&format!("\x1b[H{}\x1b[J", page(&ask(address)?, colour).replace('\n', "\x1b[K\n")))?
-    {
+    while print_to_reader(&refreshed(&ask(address)?, colour))? {
         std::thread::sleep(second);
     }
     Ok(())

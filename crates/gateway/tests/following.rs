@@ -110,9 +110,9 @@ fn a_call_that_comes_late_lowers_the_rate_and_one_that_does_not_lets_it_be() {
 
 /// Downloads while the provider's rate falls from 10 to 4 Mbit/s, in real time. Returns median ping and status as soon as `until`
 /// holds.
-fn download(net: &Net, gateway: &str, until: impl Fn(&Status) -> bool) -> (f64, Status) {
+fn download(net: &Net, engine: &str, gateway: &str, until: impl Fn(&Status) -> bool) -> (f64, Status) {
     net.provide("10mbit");
-    let gateway = net.gateway(gateway);
+    let gateway = net.gateway_with(&net.policy(gateway), &["--engine", engine]);
     let _server = net.serve(&["iperf3", "-s", "-1"], "-ltnH", ":5201");
     // BBR, the default of some kernels, stays at ten packets on a path without delay.
     let words = ["iperf3", "-c", SERVER, "-C", "reno", "-R", "-t", "60"];
@@ -136,17 +136,27 @@ fn download(net: &Net, gateway: &str, until: impl Fn(&Status) -> bool) -> (f64, 
 fn behind_a_provider_that_slows_down_a_real_download_is_followed_and_its_queue_is_gone() {
     let Some(net) = net(1500, &["iperf3", "tc"]) else { return };
     let fixed = format!("shape = {{ down = \"7mbit\" }}\n{FQ}");
-    up_to_three_times(|| follows(&net, &fixed));
+    up_to_three_times(|| follows(&net, "user", &fixed));
 }
 
-fn follows(net: &Net, fixed: &str) -> Result<(), String> {
-    let (waits, status) = download(net, fixed, |_| true);
+#[test]
+fn the_kernels_shaper_follows_too() {
+    let Some(net) = net(1500, &["iperf3", "tc"]) else { return };
+    let bridge = "ip link add br0 type bridge; ip link set lan master br0; ip link set wan master br0; ip link set br0 up";
+    net.run(Place::Gateway, &["sh", "-ec", bridge]);
+    // Not every kernel has FQ-CoDel. Ten packets take 30 ms at 4 Mbit/s.
+    let fixed = "shape = { down = \"7mbit\" }\ndown = { queue = \"fifo\", limit = \"10p\" }";
+    up_to_three_times(|| follows(&net, "kernel", fixed));
+}
+
+fn follows(net: &Net, engine: &str, fixed: &str) -> Result<(), String> {
+    let (waits, status) = download(net, engine, fixed, |_| true);
     assert!(status.autorate.is_empty());
     // Reno fills 150 kB, which take 300 ms at 4 Mbit/s.
     in_time(waits > 50.0, || format!("{waits} ms without following"))?;
     let follows = "autorate = { down = { lowest = \"500kbit\", highest = \"20mbit\" } }";
     let below = |status: &Status| status.autorate["down"].rate_bps < 4_400_000;
-    let (followed, status) = download(net, &format!("{fixed}\n{follows}"), below);
+    let (followed, status) = download(net, engine, &format!("{fixed}\n{follows}"), below);
     let own = &status.autorate["down"];
     in_time((1_200_000..4_700_000).contains(&own.rate_bps), || format!("{own:?}"))?;
     in_time(followed * 3.0 < waits, || format!("{followed} ms, {waits} without: {own:?}"))?;

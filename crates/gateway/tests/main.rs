@@ -12,5 +12,6 @@ mod scale;
 mod status;
 mod tap;
 mod traffic;
+mod truth;
 mod voap;
 mod xdp;

@@ -65,7 +65,7 @@ fn every_value_of_the_status_has_a_name() {
 
 #[test]
 fn a_scenario_of_any_name_gives_valid_metrics() {
-    let status = Status { policy: "the \"new\" line \\ 2".into(), ..status() };
+    let status = Status { policy: Some("the \"new\" line \\ 2".into()), ..status() };
     let text = metrics(&status).into_text();
     let line = r#"gamelane_gateway_game_fine{policy="the \"new\" line \\ 2"} 1"#;
     assert!(text.lines().any(|own| own == line), "{text}");

@@ -17,12 +17,12 @@ use gamelane_stage::voap::VoapCounters;
 use gamelane_stage::{HopView, Verdict, Voap};
 
 use crate::policy::Policy;
-use crate::truth::Truth;
+use crate::truth::{Passed, Truth};
 use following::Listening;
 use lane::Lane;
 
 /// Most conversations that it knows at once.
-const CONVERSATIONS: usize = 2048;
+pub(crate) const CONVERSATIONS: usize = 2048;
 
 /// A plane that queues, shapes and steers by a [`Policy`].
 #[derive(Debug)]
@@ -215,11 +215,11 @@ fn lanes(policy: &Policy, seed: Seed) -> [Lane; 2] {
         .map(|direction| Lane::new(&policy.lanes[direction.index()], policy.classes, seed, direction.name()))
 }
 
-fn overheads(policy: &Policy) -> [Overhead; 2] {
+pub(crate) fn overheads(policy: &Policy) -> [Overhead; 2] {
     policy.lanes.each_ref().map(|lane| lane.shape.as_ref().map_or(Overhead::None, |shape| shape.overhead))
 }
 
-fn classifier(policy: &Policy) -> Option<Classifier> {
+pub(crate) fn classifier(policy: &Policy) -> Option<Classifier> {
     let config = policy.classifier.as_ref()?;
     Some(Classifier::new(config, policy.classes).expect("the policy's rules were checked when it was parsed"))
 }
@@ -261,7 +261,12 @@ impl Plane for Gateway {
         let wire_bytes = overheads[index].wire_len(meta.len).bytes();
         account.wire_bytes += wire_bytes;
         account.sojourn.record(sojourn);
-        truth.left(&meta, direction, sojourn, now);
+        truth.left(
+            &meta,
+            direction,
+            &Passed { packets: 1, bytes: ByteCount(meta.len.bytes()), sojourn },
+            now,
+        );
         if let Some(following) = following {
             let headers = frames.headers(frame);
             following.left(direction, ByteCount(wire_bytes), headers, &meta, truth, now);
@@ -322,7 +327,7 @@ struct Losses<'a> {
 impl Outlet<FrameId> for Losses<'_> {
     fn dropped(&mut self, packet: Packet<FrameId>, reason: DropReason) {
         self.account.counters.dropped.add(reason);
-        self.truth.dropped(&packet.meta, self.direction, reason, self.now);
+        self.truth.dropped(&packet.meta, self.direction, reason, 1, self.now);
         self.frames.give_back(packet.body);
         if let Some(drops) = self.drops {
             drops.push(DroppedFrame { direction: self.direction, frame: packet.body, reason });
@@ -331,6 +336,6 @@ impl Outlet<FrameId> for Losses<'_> {
 
     fn marked(&mut self, meta: &PacketMeta, _reason: MarkReason) {
         self.account.counters.marked += 1;
-        self.truth.marked(meta, self.direction);
+        self.truth.marked(meta, self.direction, 1);
     }
 }

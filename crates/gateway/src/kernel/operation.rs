@@ -5,7 +5,7 @@ use core::fmt;
 use gamelane_core::{Bitrate, Duration};
 
 use super::framing::SizeTable;
-use super::test::Test;
+use super::test::{GameSet, Test};
 
 /// One step. Steps are carried out in order, and later ones need earlier ones.
 #[derive(Clone, Debug, PartialEq)]
@@ -285,11 +285,23 @@ impl Family {
 pub struct Table {
     /// Which packets it sees.
     pub family: Family,
+    /// Its sets.
+    pub sets: Vec<GameSet>,
     /// Its chains.
     pub chains: Vec<Chain>,
 }
 
 impl Table {
+    /// A table of these chains, with the sets that they need.
+    pub fn new(family: Family, chains: Vec<Chain>) -> Self {
+        let needs = |version: u8| {
+            let tests = chains.iter().flat_map(|chain| &chain.rules).flat_map(|rule| &rule.tests);
+            tests.into_iter().any(|test| matches!(test, Test::Game(own, _) if *own == version))
+        };
+        let sets = [4, 6].into_iter().filter(|version| needs(*version)).map(GameSet).collect();
+        Self { family, sets, chains }
+    }
+
     /// Name of a gateway's table.
     pub const NAME: &'static str = "gamelane";
 }

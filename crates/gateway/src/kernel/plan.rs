@@ -90,7 +90,11 @@ pub fn plan(policy: &Policy, place: &Place) -> Result<Plan, Refused> {
         operations.push(Operation::Redirect { from: place.wan.clone(), to: ifb });
     }
     if !chains.is_empty() {
-        operations.push(Operation::Table(Table { family: place.forwards.family(), chains }));
+        let table = Table::new(place.forwards.family(), chains);
+        if !table.sets.is_empty() {
+            notes.push("games are recognised, and get their class, only while this program runs".into());
+        }
+        operations.push(Operation::Table(table));
     }
     // CAKE takes them apart again.
     let counts_joined = |operation: &Operation| matches!(operation, Operation::Qdisc(Qdisc { parent: Handle::ROOT, options, .. }) if options.kind() != "cake");
@@ -100,12 +104,6 @@ pub fn plan(policy: &Policy, place: &Place) -> Result<Plan, Refused> {
 fn refuse_stages(policy: &Policy) -> Result<(), Refused> {
     if policy.voap.is_some() {
         return Err(Refused::only_here("gateway.voap", "Linux cannot lower the TCP windows of others"));
-    }
-    if policy.autorate.iter().any(Option::is_some) {
-        return Err(Refused::only_here(
-            "gateway.autorate",
-            "Linux does not show its packets to the shaper yet, so it cannot hear whether the link is late",
-        ));
     }
     Ok(())
 }

@@ -3,8 +3,8 @@
 use core::net::IpAddr;
 
 use gamelane_core::headers::{IPV4_HEADER_MAX, IPV6_HEADER, TCP_HEADER_MAX};
-use gamelane_core::{Direction, Protocol};
-use gamelane_qdisc::classify::{Conditions, Prefix, Rule, Span};
+use gamelane_core::{Direction, FlowKey, Protocol};
+use gamelane_qdisc::classify::{Behaviour, Conditions, Prefix, Rule, Span};
 
 use super::refused::Refused;
 
@@ -27,6 +27,41 @@ pub enum Test {
     Length(u8, Span<u16>),
     /// TCP flags: ACK alone, but for those of ECN.
     AckAlone,
+    /// Its flow, of this version of IP and in this direction, is in the set of games ([`GameSet`]).
+    Game(u8, Direction),
+}
+
+/// The set of flows that behave like a game or a call, of one version of IP. The program fills it while it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GameSet(pub u8);
+
+impl GameSet {
+    /// Name in the table.
+    pub const fn name(self) -> &'static str {
+        if self.0 == 4 { "games4" } else { "games6" }
+    }
+
+    /// An element: address and port at home, those of the other end, protocol. Each is filled up to four bytes. `None` for a flow of
+    /// the other version.
+    pub fn element(self, flow: &FlowKey) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        for end in [flow.source, flow.destination] {
+            match (self.0, end.ip()) {
+                (4, IpAddr::V4(address)) => bytes.extend(address.octets()),
+                (6, IpAddr::V6(address)) => bytes.extend(address.octets()),
+                _ => return None,
+            }
+            bytes.extend(end.port().to_be_bytes());
+            bytes.extend([0; 2]);
+        }
+        bytes.extend([flow.protocol.number(), 0, 0, 0]);
+        Some(bytes)
+    }
+
+    /// Bytes of an address.
+    pub const fn address_len(self) -> u32 {
+        if self.0 == 4 { 4 } else { 16 }
+    }
 }
 
 /// An end of a packet's way.
@@ -49,7 +84,8 @@ pub fn tests(rule: &Rule, direction: Direction) -> Result<Vec<Vec<Test>>, Refuse
     }
     refuse_unseen(rule)?;
     let mut found = vec![Vec::new()];
-    let is_by_version = when.dscp.is_some() || when.len.is_some() || when.pure_ack == Some(true);
+    let is_by_version =
+        when.dscp.is_some() || when.len.is_some() || when.pure_ack == Some(true) || when.behaviour.is_some();
     let versions = match ends(when).find_map(|(_, prefix)| prefix) {
         Some(prefix) => vec![version_of(prefix.address)],
         None if is_by_version => vec![4, 6],
@@ -78,6 +114,7 @@ pub fn tests(rule: &Rule, direction: Direction) -> Result<Vec<Vec<Test>>, Refuse
     for tests in &mut found {
         let Some(Test::Version(version)) = tests.first().cloned() else { continue };
         tests.extend(when.dscp.map(|span| Test::Dscp(version, span)));
+        tests.extend(when.behaviour.map(|_| Test::Game(version, direction)));
         let leaves_out = if version == 6 { IPV6_HEADER } else { 0 };
         let field = |len: u32| len.saturating_sub(leaves_out).min(u32::from(u16::MAX)) as u16;
         if let Some(span) = when.len {
@@ -92,11 +129,15 @@ pub fn tests(rule: &Rule, direction: Direction) -> Result<Vec<Vec<Test>>, Refuse
     Ok(found)
 }
 
-/// Refuses conditions on the past of a flow, and those that need more than one packet's headers.
+/// Refuses conditions on the past of a flow but for the one that the program looks after, and those that need more than one packet's
+/// headers.
 fn refuse_unseen(rule: &Rule) -> Result<(), Refused> {
     let when = &rule.when;
     let unseen = [
-        (when.behaviour.is_some(), "what a flow behaves like"),
+        (
+            when.behaviour.is_some_and(|behaviour| behaviour != Behaviour::RealTime),
+            "that a flow does not behave like a game",
+        ),
         (when.rate.is_some(), "the rate of a flow"),
         (when.gap_deviation_percent.is_some(), "the rhythm of a flow"),
         (when.pure_ack == Some(false), "that a packet is no pure ACK"),

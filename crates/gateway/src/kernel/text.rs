@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Write as _};
 
-use gamelane_core::{Duration, Overhead, Protocol};
+use gamelane_core::{Direction, Duration, Overhead, Protocol};
 use gamelane_qdisc::AckFilterMode;
 use gamelane_qdisc::cake::config::Isolation;
 use gamelane_qdisc::cake::diffserv::Diffserv;
@@ -12,7 +12,7 @@ use super::framing::{Bytes, SizeTable};
 use super::operation::{
     Cake, Chain, Class, DualPi2, Family, Handle, Htb, Operation, Options, Qdisc, Share, Table, micros,
 };
-use super::test::{End, Test};
+use super::test::{End, GameSet, Test};
 
 /// The line or lines of each operation, in order.
 pub fn lines(operations: &[Operation]) -> Vec<String> {
@@ -218,6 +218,16 @@ impl fmt::Display for Table {
         writeln!(f, "table {family} {name}")?;
         writeln!(f, "delete table {family} {name}")?;
         writeln!(f, "table {family} {name} {{")?;
+        for set in &self.sets {
+            let (name, address) = (set.name(), if set.0 == 4 { "ipv4_addr" } else { "ipv6_addr" });
+            writeln!(f, "  set {name} {{")?;
+            writeln!(
+                f,
+                "    # games and calls: what is at home, the other end, the protocol; the program fills it"
+            )?;
+            writeln!(f, "    type {address} . inet_service . {address} . inet_service . inet_proto")?;
+            writeln!(f, "  }}")?;
+        }
         for chain in &self.chains {
             chain.write(self.family, f)?;
         }
@@ -256,7 +266,8 @@ fn words(tests: &[Test]) -> String {
         Test::Protocol(protocol) => Some(*protocol),
         _ => None,
     });
-    let names_version = |test: &Test| matches!(test, Test::Address(..) | Test::Dscp(..) | Test::Length(..));
+    let names_version =
+        |test: &Test| matches!(test, Test::Address(..) | Test::Dscp(..) | Test::Length(..) | Test::Game(..));
     let names_protocol = |test: &Test| matches!(test, Test::Port(..) | Test::AckAlone);
     let mut out = String::new();
     for test in tests {
@@ -275,6 +286,17 @@ fn words(tests: &[Test]) -> String {
             }
             Test::Dscp(version, span) => write!(out, "{} dscp {} ", ip(*version == 6), range(*span)),
             Test::Length(version, span) => write!(out, "{} length {} ", ip(*version == 6), range(*span)),
+            Test::Game(version, direction) => {
+                let (ip, set) = (ip(*version == 6), GameSet(*version).name());
+                let [home, other] = match direction {
+                    Direction::Up => ['s', 'd'],
+                    Direction::Down => ['d', 's'],
+                };
+                write!(
+                    out,
+                    "{ip} {home}addr . th {home}port . {ip} {other}addr . th {other}port . meta l4proto @{set} "
+                )
+            }
             Test::AckAlone => write!(out, "tcp flags & (fin | syn | rst | psh | ack | urg) == ack "),
         };
     }

@@ -113,6 +113,17 @@ impl Policy {
         })
     }
 
+    /// The same with other rates of its shapers; `None` keeps one.
+    pub fn with_rates(&self, rates: [Option<Bitrate>; 2]) -> Self {
+        let mut other = self.clone();
+        for (lane, rate) in other.lanes.iter_mut().zip(rates) {
+            if let (Some(shape), Some(rate)) = (&mut lane.shape, rate) {
+                shape.rate = rate;
+            }
+        }
+        other
+    }
+
     /// Class of packets that match no rule.
     pub fn default_class(&self) -> ClassId {
         self.classifier.as_ref().map_or(ClassId::default(), |config| config.default)

@@ -1,29 +1,30 @@
 //! `run --engine kernel`: sets Linux's queues up, answers for them, follows the policy file, and undoes all of it.
 
-use std::os::fd::AsFd as _;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use gamelane_core::{Duration, Instant};
+use gamelane_core::{Bitrate, Direction, Duration, FlowKey, Instant};
 use gamelane_device::Clock;
 use gamelane_device::guard::{self, Guard};
+use gamelane_qdisc::classify::Behaviour;
 use gamelane_service::http::spawn;
 use gamelane_service::mailbox::{self, Mailbox};
 use gamelane_service::privileges::{CapabilitySet, Keep, calls, give_up};
 use gamelane_service::systemd::Notify;
-use rustix::event::{PollFd, PollFlags, poll};
 
 use super::engine::Setup;
 use super::meter::Meter;
 use super::policies::Policies;
+use super::seen::Seen;
 use super::signals::Signals;
-use super::{LOOK, Options, listener, lock};
+use super::{LOOK, Options, draw_seed, listener, lock, wait_for};
 use crate::http::Pages;
-use crate::kernel::netlink::{Counters, Kernel, Undo};
+use crate::kernel::netlink::{Counters, Kernel, KernelError, Undo};
 use crate::kernel::operation::Table;
 use crate::kernel::{self, Operation, Place};
 use crate::policy::Policy;
-use crate::status::{KernelView, Status};
+use crate::status::{AutorateStatus, KernelQueue, KernelView, Status};
+use crate::truth::Conversation;
 
 /// Runs until SIGTERM or SIGINT.
 ///
@@ -32,7 +33,7 @@ use crate::status::{KernelView, Status};
 pub fn run(setup: &Setup, policy: Policy, text: String, options: &Options) -> anyhow::Result<()> {
     let Place { lan, wan, .. } = &setup.place;
     let _locks = [lock(lan)?, lock(wan)?];
-    let listener = listener(options)?;
+    let listener = listener(options.listen)?;
     let offloads = if setup.plan.joins_hurt { &setup.forwarded.offloads[..] } else { &[] };
     let undo: Vec<String> = Undo::any(lan, wan).iter().rev().map(Undo::to_string).collect();
     // The guard undoes whatever a later policy sets up, too.
@@ -82,10 +83,18 @@ struct Watching<'a> {
     /// What is set up now.
     operations: Vec<Operation>,
     devices: [String; 2],
+    /// Games that the kernel knows, and when it is told all of them again.
+    games: Vec<FlowKey>,
+    games_due: Instant,
+    /// Rates that the shapers have.
+    rates: [Option<Bitrate>; 2],
+    /// The kernel refused the last rates or games; the log has it.
+    refused: bool,
     /// What others removed, when it was looked at last.
     lost: Vec<Undo>,
     counters: [Counters; 2],
     meter: Meter,
+    seen: Seen,
     signals: Signals,
     systemd: Notify,
     mailbox: Mailbox<(), Arc<Status>>,
@@ -104,6 +113,9 @@ impl<'a> Watching<'a> {
         let mut kernel = Kernel::default();
         kernel.open()?;
         let operations = setup.plan.operations.clone();
+        let clock = Clock::start();
+        let mut seen = Seen::start([0; 2], 0, Some(&policies.current), draw_seed()?, clock);
+        needs_packets(&policies.current, &operations, &seen).map_err(anyhow::Error::msg)?;
         for foreign in kernel.make_room(&operations, options.replace)? {
             tracing::warn!("removed: {foreign}");
         }
@@ -115,9 +127,9 @@ impl<'a> Watching<'a> {
         let signals = Signals::register()?;
         let systemd = Notify::from_environment().context("NOTIFY_SOCKET: cannot tell systemd")?;
         let (mailbox, asker) = mailbox::new()?;
+        seen.turn_to(setup.plan.devices.each_ref().map(|device| kernel.number(device)));
         confine(options)?;
         policies.check_readable();
-        let clock = Clock::start();
         let watching = Self {
             setup,
             policies,
@@ -125,9 +137,14 @@ impl<'a> Watching<'a> {
             kernel,
             operations,
             devices: setup.plan.devices.clone(),
+            games: Vec::new(),
+            games_due: Instant::ZERO,
+            rates: [None; 2],
+            refused: false,
             lost: Vec::new(),
             counters: Default::default(),
             meter: Meter::new(Instant::ZERO),
+            seen,
             signals,
             systemd,
             mailbox,
@@ -149,44 +166,39 @@ impl<'a> Watching<'a> {
             "queueing"
         );
         self.systemd.ready();
-        let mut looked = Instant::ZERO;
+        let (mut looked, mut turn) = (Instant::ZERO, Duration::ZERO);
         while !self.signals.end_asked() {
-            let left = LOOK.saturating_sub(self.clock.now().saturating_since(looked));
-            self.wait(left)?;
+            wait_for(&self.signals, &self.mailbox, turn)?;
+            turn = self.seen.drain();
             let hung_up = self.signals.reload_asked();
             let now = self.clock.now();
+            self.follow(now);
             if now.saturating_since(looked) >= LOOK || hung_up {
                 looked = now;
                 self.look(hung_up, now)?;
             }
             self.answer(now);
         }
+        // Only a gateway that runs knows when a game is over.
+        if let Some(table) = table(&self.operations) {
+            let _ = self.kernel.set_games(table, &[]);
+        }
         tracing::info!("stopping");
         self.systemd.stopping();
         Ok(())
     }
 
-    /// Waits until a signal or a question arrives, at most for `most`.
-    fn wait(&self, most: Duration) -> anyhow::Result<()> {
-        let wake = self.mailbox.wake();
-        let mut sources = [self.signals.as_fd(), wake.as_fd()]
-            .map(|source| PollFd::from_borrowed_fd(source, PollFlags::IN));
-        let most = rustix::event::Timespec { tv_sec: 0, tv_nsec: most.as_nanos() as i64 };
-        match poll(&mut sources, Some(&most)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
-    }
-
     /// Reads the policy file and the counters.
     fn look(&mut self, hung_up: bool, now: Instant) -> anyhow::Result<()> {
         self.systemd.alive();
-        let Self { setup, policies, kernel, operations, devices, replace, .. } = self;
+        let Self { setup, policies, kernel, operations, devices, replace, seen, rates, games_due, .. } = self;
         let is_other = policies.read_if(hung_up, |policy| {
             let plan = kernel::plan(policy, &setup.place).map_err(|refused| refused.to_string())?;
-            let loses =
-                kernel.change(operations, &plan.operations, *replace).map_err(|error| error.to_string())?;
-            if loses {
+            needs_packets(policy, &plan.operations, seen)?;
+            let changed = kernel.change(operations, &plan.operations, *replace);
+            // The table may be another now, also if the one before came back.
+            *games_due = Instant::ZERO;
+            if changed.map_err(|error| error.to_string())? {
                 tracing::warn!("the new policy has other queues, so the packets that waited are lost");
             }
             if plan.joins_hurt && !setup.plan.joins_hurt {
@@ -195,15 +207,79 @@ impl<'a> Watching<'a> {
                 );
             }
             (*operations, *devices) = (plan.operations, plan.devices);
+            seen.reload(policy, now);
+            *rates = [None; 2];
             Ok(())
         });
         self.reloads += u64::from(is_other);
         self.heed_others()?;
+        self.seen.turn_to(self.devices.each_ref().map(|device| self.kernel.number(device)));
         for (counters, device) in self.counters.iter_mut().zip(&self.devices) {
             *counters = self.kernel.counters(device).with_context(|| format!("{device}: it was removed"))?;
         }
-        self.meter.look(&self.counters, &self.policies.current, now);
+        self.seen.look(now);
+        self.mark_games(now);
+        let shaped = self.policies.current.with_rates(self.rates);
+        let rates = shaped.lanes.each_ref().map(|lane| lane.shaper().map(|(rate, _)| rate));
+        self.meter.look(&self.counters, rates, now);
         Ok(())
+    }
+
+    /// Gives the shapers that follow their link the rates that they have chosen.
+    fn follow(&mut self, now: Instant) {
+        self.seen.follow(now);
+        let rates = self.seen.rates();
+        // Where somebody else has put a queue there is no shaper.
+        if rates == self.rates || self.lost.iter().any(|lost| matches!(lost, Undo::Root(_))) {
+            return;
+        }
+        let policy = self.policies.current.with_rates(rates);
+        // A rate changes no structure, so the plan is as good as the one before.
+        let Ok(plan) = kernel::plan(&policy, &self.setup.place) else { return };
+        let changed = self.kernel.change(&self.operations, &plan.operations, self.replace);
+        if self.is_done("the shaper's rate stays", changed.map(|_| ())) {
+            self.operations = plan.operations;
+        }
+        self.rates = rates;
+    }
+
+    /// Tells the kernel which flows behave like games.
+    fn mark_games(&mut self, now: Instant) {
+        let (Some(table), Some(watched)) = (table(&self.operations), self.seen.watched()) else { return };
+        if table.sets.is_empty() {
+            return;
+        }
+        let is_played = |flow: &&Conversation| {
+            flow.behaviour == Behaviour::RealTime && now.saturating_since(flow.seen) < FORGOTTEN
+        };
+        let games: Vec<FlowKey> =
+            watched.truth().conversations().filter(is_played).map(|flow| flow.key).collect();
+        let not_in = |others: &[FlowKey], flows: &[FlowKey]| -> Vec<FlowKey> {
+            flows.iter().filter(|flow| !others.contains(flow)).copied().collect()
+        };
+        let (add, remove) = (not_in(&self.games, &games), not_in(&games, &self.games));
+        // Now and then all of them, because others may change the set.
+        let told = if now >= self.games_due {
+            self.games_due = now + GAMES_EVERY;
+            self.kernel.set_games(table, &games)
+        } else if add.is_empty() && remove.is_empty() {
+            return;
+        } else {
+            self.kernel.change_games(table, &add, &remove)
+        };
+        self.is_done("games may be in the wrong class", told);
+        self.games = games;
+    }
+
+    /// Logs what the kernel refused, once until it accepts something.
+    fn is_done(&mut self, so: &str, done: Result<(), KernelError>) -> bool {
+        if let Err(error) = &done
+            && !self.refused
+        {
+            tracing::error!("{so}: {error}");
+        }
+        self.refused = done.is_err();
+        done.is_ok()
     }
 
     /// Looks whether others removed something. A firewall that starts again removes all tables, so that is put right.
@@ -211,6 +287,7 @@ impl<'a> Watching<'a> {
         let lost = self.kernel.lost(&self.operations);
         if lost.iter().any(|lost| matches!(lost, Undo::Table(_))) {
             self.kernel.load_again(&self.operations)?;
+            self.games_due = Instant::ZERO;
             tracing::warn!("somebody removed the table `{}` of nftables; it is back", Table::NAME);
         }
         for lost in lost.iter().filter(|lost| !self.lost.contains(lost)) {
@@ -234,20 +311,37 @@ impl<'a> Watching<'a> {
     }
 
     fn status(&mut self, now: Instant) -> Status {
-        let Self { setup, policies, counters, meter, kernel, .. } = self;
+        let Self { setup, policies, counters, meter, kernel, seen, .. } = self;
         let Place { lan, wan, .. } = &setup.place;
         let links = [("lan", lan), ("wan", wan)]
             .into_iter()
             .filter_map(|(side, name)| Some((side.to_owned(), kernel.link(name)?)));
+        let queue = |direction: Direction| {
+            let index = direction.index();
+            let descriptor = policies.current.lanes[index].discipline();
+            Some(KernelQueue {
+                kind: descriptor.word,
+                isolates: Some(descriptor.facts.isolates),
+                counters: &counters[index],
+                most: meter.most()[index],
+                shaper: meter.result()[index],
+                reasons: seen.reasons(direction),
+            })
+        };
         let view = KernelView {
-            policy: &policies.current,
-            counters,
-            most: meter.most(),
-            shaper: meter.result(),
+            policy: Some(&policies.current),
+            queues: Direction::BOTH.map(queue),
             reloads: self.reloads,
             why: setup.why,
+            watched: seen.watched(),
+            watch: seen.status(),
+        };
+        let follower = |direction: Direction| {
+            let own = seen.watched()?.follower(direction)?;
+            Some((direction.name().to_owned(), AutorateStatus::of(own, now)))
         };
         Status {
+            autorate: Direction::BOTH.into_iter().filter_map(follower).collect(),
             policy_refused: policies.refused.clone(),
             interfaces: [("lan".into(), lan.clone()), ("wan".into(), wan.clone())].into(),
             links: links.collect(),
@@ -255,6 +349,32 @@ impl<'a> Watching<'a> {
         }
     }
 }
+
+/// The table of a plan.
+fn table(operations: &[Operation]) -> Option<&Table> {
+    operations.iter().find_map(|operation| match operation {
+        Operation::Table(table) => Some(table),
+        _ => None,
+    })
+}
+
+/// Refuses what needs single packets, if they are not seen: shapers that follow their link, and classes by behaviour.
+fn needs_packets(policy: &Policy, operations: &[Operation], seen: &Seen) -> Result<(), String> {
+    let Some(error) = seen.status().error else { return Ok(()) };
+    let key = if policy.autorate.iter().any(Option::is_some) {
+        "gateway.autorate"
+    } else if table(operations).is_some_and(|table| !table.sets.is_empty()) {
+        "gateway.priority"
+    } else {
+        return Ok(());
+    };
+    Err(format!("`{key}`: it needs to see single packets: {error}\n  hint:    --engine user can"))
+}
+
+/// Time after which the kernel is told all games again.
+const GAMES_EVERY: Duration = Duration::from_secs(10);
+/// A game silent for longer is over for the kernel.
+const FORGOTTEN: Duration = Duration::from_secs(60);
 
 /// Becomes the user of `options`, and keeps what queues, status and reloads need.
 fn confine(options: &Options) -> anyhow::Result<()> {

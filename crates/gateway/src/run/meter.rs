@@ -1,16 +1,16 @@
 //! Measures each second what leaves the kernel's queues.
 
-use gamelane_core::{Direction, Duration, Instant};
+use gamelane_core::{Bitrate, Direction, Duration, Instant};
 
 use crate::kernel::netlink::Counters;
-use crate::policy::Policy;
 use crate::status::ShaperStatus;
 
 /// Compares counters each second.
 #[derive(Debug)]
 pub(super) struct Meter {
     since: Instant,
-    before: [u64; 2],
+    /// Bytes that had left; `None` before the first look.
+    before: [Option<u64>; 2],
     /// Whether packets waited at every look in the current second.
     busy: [bool; 2],
     most: [u32; 2],
@@ -21,12 +21,13 @@ const SECOND: Duration = Duration::from_secs(1);
 
 impl Meter {
     pub(super) fn new(now: Instant) -> Self {
-        Self { since: now, before: [0; 2], busy: [true; 2], most: [0; 2], result: Default::default() }
+        Self { since: now, before: [None; 2], busy: [true; 2], most: [0; 2], result: Default::default() }
     }
 
     /// Takes a look, about five times a second.
-    pub(super) fn look(&mut self, counters: &[Counters; 2], policy: &Policy, now: Instant) {
+    pub(super) fn look(&mut self, counters: &[Counters; 2], rates: [Option<Bitrate>; 2], now: Instant) {
         for (index, counters) in counters.iter().enumerate() {
+            self.before[index].get_or_insert(counters.bytes);
             self.busy[index] &= counters.qlen > 0;
             self.most[index] = self.most[index].max(counters.qlen);
         }
@@ -36,11 +37,11 @@ impl Meter {
         }
         for direction in Direction::BOTH {
             let index = direction.index();
-            let before = std::mem::replace(&mut self.before[index], counters[index].bytes);
+            let before = self.before[index].replace(counters[index].bytes);
             // Counters begin again when a discipline is replaced.
-            let bytes = counters[index].bytes.saturating_sub(before);
+            let bytes = before.map_or(0, |before| counters[index].bytes.saturating_sub(before));
             self.result[index] = ShaperStatus {
-                rate_bps: policy.lanes[index].shaper().map(|(rate, _)| rate.bps()),
+                rate_bps: rates[index].map(Bitrate::bps),
                 measured_bps: (bytes as f64 * 8.0 / span.as_secs_f64()) as u64,
                 busy: self.busy[index],
                 bypass_bps: 0,

@@ -6,9 +6,12 @@ mod kernel;
 mod meter;
 mod outside;
 mod policies;
+mod seen;
 mod signals;
+mod truth;
 
 use std::net::SocketAddr;
+use std::os::fd::AsFd as _;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
@@ -24,6 +27,7 @@ use gamelane_service::http::{Address, Listener, spawn};
 use gamelane_service::mailbox::{self, Mailbox};
 use gamelane_service::privileges::{Keep, User, calls, give_up};
 use gamelane_service::systemd::Notify;
+use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::gateway::Gateway;
 use crate::http::Pages;
@@ -37,6 +41,7 @@ pub use kernel::{run as run_kernel, undo, undo_word};
 use outside::Outside;
 use policies::Policies;
 use signals::Signals;
+pub use truth::{Live, TruthOptions, truth};
 
 /// What the command line says besides the policy.
 #[derive(Clone, Debug)]
@@ -64,13 +69,25 @@ pub struct Options {
 /// Time between two looks at the policy file and the shaper.
 const LOOK: Duration = Duration::from_millis(200);
 
+/// Waits until a signal or a question arrives, at most for `most`.
+fn wait_for(signals: &Signals, mailbox: &Mailbox<(), Arc<Status>>, most: Duration) -> anyhow::Result<()> {
+    let wake = mailbox.wake();
+    let mut sources =
+        [signals.as_fd(), wake.as_fd()].map(|source| PollFd::from_borrowed_fd(source, PollFlags::IN));
+    let most = rustix::event::Timespec { tv_sec: 0, tv_nsec: most.as_nanos() as i64 };
+    match poll(&mut sources, Some(&most)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Runs until SIGTERM or SIGINT. `text` is what the policy was read from.
 ///
 /// # Errors
 /// If the gateway cannot start, or an interface is removed while it runs.
 pub fn run(plan: &Plan, policy: Policy, text: String, options: &Options) -> anyhow::Result<()> {
     let _locks = [lock(&plan.home.name)?, lock(&plan.internet.name)?];
-    let listener = listener(options)?;
+    let listener = listener(options.listen)?;
     let guard = Guard::start(&plan.offloads, &[], &options.user)
         .context("cannot start the process that restores offloads")?;
     let policies = Policies::new(options, policy, text);
@@ -80,11 +97,11 @@ pub fn run(plan: &Plan, policy: Policy, text: String, options: &Options) -> anyh
 }
 
 /// Where status is asked for.
-fn listener(options: &Options) -> anyhow::Result<Option<Listener>> {
+fn listener(address: Option<SocketAddr>) -> anyhow::Result<Option<Listener>> {
     let listen = |address| {
         Listener::bind(&Address::Tcp(address)).with_context(|| format!("cannot listen on {address}"))
     };
-    options.listen.map(listen).transpose()
+    address.map(listen).transpose()
 }
 
 /// A gateway that forwards.

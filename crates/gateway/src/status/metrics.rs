@@ -125,5 +125,6 @@ fn engine(out: &mut Exposition, status: &Status) {
     }
     let help = "0 while a game or call suffers here.";
     let is_fine = u64::from(status.verdict.state != State::Suffering);
-    out.gauge("gamelane_gateway_game_fine", help).add(&[("policy", &status.policy)], is_fine);
+    out.gauge("gamelane_gateway_game_fine", help)
+        .add(&[("policy", status.policy.as_deref().unwrap_or(""))], is_fine);
 }

@@ -23,17 +23,17 @@ use serde::{Deserialize, Serialize};
 use crate::gateway::Gateway;
 use crate::policy::Policy;
 use crate::tap::TapStatus;
-use crate::truth::Conversation;
+use crate::truth::{Conversation, Truth};
 pub use engine::{BothWays, EngineStatus, Lateness};
 pub use flow::{FlowStatus, Passing, WayStatus};
 pub(crate) use flow::{behaviour_name, protocol_name};
 #[cfg(feature = "program")]
-pub use kernel::KernelView;
-pub use page::page;
+pub use kernel::{KernelQueue, KernelView};
+pub use page::{page, refreshed};
 pub use queue::{QueueStatus, Spread, VoapStatus};
 pub use selftest::SelfTest;
 pub use shaper::{AutorateStatus, MoveStatus, ShaperStatus};
-pub use verdict::{State, Verdict, judge};
+pub use verdict::{QueueScene, Scene, State, Verdict, judge};
 
 /// Most flows listed. Games come first, then the flows with the most recent packet.
 const LISTED: usize = 50;
@@ -48,10 +48,10 @@ pub struct Status {
     pub schema: u32,
     /// Version of the program.
     pub version: String,
-    /// Name of the policy.
-    pub policy: String,
+    /// Name of the policy; `null` if somebody else set the queues up.
+    pub policy: Option<String>,
     /// Hash of the policy. It changes when the policy does.
-    pub policy_hash: String,
+    pub policy_hash: Option<String>,
     /// Why the last changed policy file was refused; the policy before it is still in force.
     pub policy_refused: Option<String>,
     /// Number of times the policy changed.
@@ -80,6 +80,9 @@ pub struct Status {
     pub pool: Option<PoolStatus>,
     /// The loop; `null` if Linux forwards.
     pub engine: Option<EngineStatus>,
+    /// How single packets of Linux's queues are seen; `null` in user space.
+    #[serde(default)]
+    pub watch: Option<WatchStatus>,
     /// Shapers: `up` and `down`.
     pub shaper: BTreeMap<String, ShaperStatus>,
     /// Shapers that follow their link: `up` and `down`, where the policy says so.
@@ -134,6 +137,17 @@ pub struct PoolStatus {
     pub capacity: usize,
 }
 
+/// How single packets of Linux's queues are seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchStatus {
+    /// Events that were lost because there were too many at once. Flows and delays leave their packets out.
+    pub lost: u64,
+    /// Packets that came and were not seen to leave or to be dropped.
+    pub unseen: u64,
+    /// Why they are not seen.
+    pub error: Option<String>,
+}
+
 impl Status {
     /// Describes a gateway at `now`. What the gateway does not know (interfaces, shaper, tap) is left empty.
     pub fn of(
@@ -143,11 +157,15 @@ impl Status {
         engine: &EngineCounters,
         now: Instant,
     ) -> Self {
+        let queues = Direction::BOTH.map(|direction| {
+            QueueScene::of(&policy.lanes[direction.index()], gateway.backlog(direction).packets)
+        });
+        let scene = Scene { truth: gateway.truth(), queues };
         Self {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").into(),
-            policy: policy.name.clone(),
-            policy_hash: policy.hash.clone(),
+            policy: Some(policy.name.clone()),
+            policy_hash: Some(policy.hash.clone()),
             policy_refused: None,
             reloads: gateway.reloads(),
             uptime_s: now.as_secs_f64(),
@@ -158,11 +176,12 @@ impl Status {
                 .map(|direction| (direction.name().into(), QueueStatus::of(gateway, policy, direction)))
                 .into(),
             voap: gateway.voap().map(VoapStatus::from),
-            verdict: judge(gateway, policy, now),
-            flows: listed(gateway, now),
+            verdict: judge(&scene, now),
+            flows: listed(gateway.truth(), now),
             flows_forgotten: gateway.truth().forgotten(),
             pool: Some(PoolStatus { taken: frames.taken(), capacity: frames.capacity() }),
             engine: Some(EngineStatus::from(engine)),
+            watch: None,
             shaper: BTreeMap::new(),
             autorate: Direction::BOTH
                 .into_iter()
@@ -176,8 +195,8 @@ impl Status {
     }
 }
 
-fn listed(gateway: &Gateway, now: Instant) -> Vec<FlowStatus> {
-    let mut flows: Vec<&Conversation> = gateway.truth().conversations().collect();
+fn listed(truth: &Truth, now: Instant) -> Vec<FlowStatus> {
+    let mut flows: Vec<&Conversation> = truth.conversations().collect();
     flows.sort_by_key(|flow| (flow.behaviour != Behaviour::RealTime, std::cmp::Reverse(flow.seen)));
     flows.truncate(LISTED);
     flows.into_iter().map(|flow| FlowStatus::of(flow, now)).collect()

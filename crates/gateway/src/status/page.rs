@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{AutorateStatus, BothWays, FlowStatus, QueueStatus, ShaperStatus, Spread, State, Status};
+use super::{
+    AutorateStatus, BothWays, FlowStatus, QueueStatus, ShaperStatus, Spread, State, Status, WatchStatus,
+};
 use crate::tap::TapStatus;
 
 /// Most flows shown.
@@ -31,19 +33,26 @@ pub fn page(status: &Status, colour: bool) -> String {
     out
 }
 
+/// The page for a terminal that shows the one before it.
+pub fn refreshed(status: &Status, colour: bool) -> String {
+    // Cursor to the top left, then the page; the rest of each line and of the screen is cleared.
+    format!("\x1b[H{}\x1b[J", page(status, colour).replace('\n', "\x1b[K\n"))
+}
+
 fn verdict(out: &mut String, status: &Status, colour: bool) {
     let (word, code) = match status.verdict.state {
         State::Fine => ("the game is fine", "32"),
         State::Suffering => ("the game suffers", "31"),
         State::NoGame => ("no game is being played", "33"),
-        State::Unknown => {
-            ("whether a game is fine is not known: the kernel's queues do not show their flows", "33")
-        }
+        State::Unknown => ("whether a game is fine is not known", "33"),
     };
     let _ = match colour {
         true => writeln!(out, "\x1b[1;{code}m{word}\x1b[0m"),
         false => writeln!(out, "{word}"),
     };
+    if let Some(WatchStatus { error: Some(error), .. }) = &status.watch {
+        let _ = writeln!(out, "  - single packets are not seen: {error}");
+    }
     for why in &status.verdict.why {
         let _ = writeln!(out, "  - {why}");
     }
@@ -51,14 +60,16 @@ fn verdict(out: &mut String, status: &Status, colour: bool) {
 
 fn header(out: &mut String, status: &Status) {
     let interface = |side: &str| status.interfaces.get(side).map_or("?", String::as_str).to_string();
+    let sides: Vec<String> = status.interfaces.values().cloned().collect();
+    let policy = match (&status.policy, &status.policy_hash) {
+        (Some(name), Some(hash)) => format!("policy {name} ({hash})"),
+        _ => "queues of others".into(),
+    };
     let _ = writeln!(
         out,
-        "\n{} - {} by {}   policy {} ({})   up {:.0} s, {} reloads",
-        interface("lan"),
-        interface("wan"),
+        "\n{} by {}   {policy}   up {:.0} s, {} reloads",
+        sides.join(" - "),
         status.io.kind,
-        status.policy,
-        status.policy_hash,
         status.uptime_s,
         status.reloads
     );
@@ -75,7 +86,7 @@ fn header(out: &mut String, status: &Status) {
 fn queues(out: &mut String, status: &Status) {
     let _ = writeln!(
         out,
-        "\n{:<6}{:<10}{:>9}{:>13}{:>13}{:>10}{:>8}{:>8}{:>9}{:>9}",
+        "\n{:<6}{:<13}{:>8}{:>14}{:>15}{:>10}{:>8}{:>8}{:>9}{:>9}",
         "", "queue", "waiting", "shaped to", "measured", "packets", "drops", "marks", "p50 ms", "p99 ms"
     );
     for direction in ["up", "down"] {
@@ -97,7 +108,7 @@ fn row(out: &mut String, direction: &str, queue: &QueueStatus, shaper: &ShaperSt
     };
     let _ = writeln!(
         out,
-        "{direction:<6}{:<10}{:>9}{rate:>13}{measured:>13}{:>10}{:>8}{:>8}{:>9}{:>9}",
+        "{direction:<6}{:<13}{:>8}{rate:>14}{measured:>15}{:>10}{:>8}{:>8}{:>9}{:>9}",
         queue.kind,
         queue.qlen,
         queue.packets,

@@ -33,6 +33,10 @@ pub struct QueueStatus {
     pub ecn_mark: u64,
     /// Drops by reason.
     pub drop_reasons: BTreeMap<String, u64>,
+    /// Packets on the wire that were dropped while Linux's queues are watched, by the kernel's name of the reason, such as
+    /// `QDISC_OVERLIMIT`.
+    #[serde(default)]
+    pub kernel_reasons: BTreeMap<String, u64>,
     /// Packets that arrived.
     pub arrived: u64,
     /// Most packets that waited at once.
@@ -121,6 +125,7 @@ impl QueueStatus {
             qlen: backlog.packets,
             ecn_mark: counters.marked,
             drop_reasons: reasons(&counters.dropped),
+            kernel_reasons: BTreeMap::new(),
             arrived: counters.arrived,
             peak_qlen: account.most,
             sojourn_ms: Some(Spread::from(&account.sojourn)),

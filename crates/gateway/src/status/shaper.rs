@@ -55,7 +55,7 @@ pub struct MoveStatus {
 }
 
 impl AutorateStatus {
-    pub(super) fn of(follower: &Follower, now: Instant) -> Self {
+    pub(crate) fn of(follower: &Follower, now: Instant) -> Self {
         let autorate = follower.autorate();
         let (config, counters) = (autorate.config(), autorate.counters());
         Self {

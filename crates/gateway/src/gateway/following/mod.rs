@@ -70,8 +70,9 @@ impl Listening {
                 .timestamps
                 .and_then(|(_, echoed)| conversation.echo.came(echoed, self.shapers.memory(), now)),
             None if ip.key.protocol == Protocol::Udp && conversation.behaviour == Behaviour::RealTime => {
+                // Of a long packet only the start may be here.
                 frame
-                    .get(ip.transport_at + UDP_HEADER as usize..ip.end)
+                    .get(ip.transport_at + UDP_HEADER as usize..ip.end.min(frame.len()))
                     .and_then(|payload| self.streams.came(&conversation.key, payload, now))
             }
             _ => None,

@@ -14,6 +14,11 @@ impl Kernel {
         Ok(self.socket.request(&request)?.recv_one()?.0.ifi_index)
     }
 
+    /// Number of an interface; 0, which is none's, if there is no such interface.
+    pub fn number(&mut self, name: &str) -> u32 {
+        self.index(name).map_or(0, i32::cast_unsigned)
+    }
+
     /// Condition of an interface; `None` if there is no such interface.
     pub fn link(&mut self, name: &str) -> Option<LinkStatus> {
         let mut request = Request::new().op_getlink_do(&Ifinfomsg::new());

@@ -6,6 +6,7 @@ mod error;
 mod link;
 mod look;
 mod nft;
+mod others;
 mod tc;
 mod undo;
 
@@ -15,6 +16,7 @@ use super::operation::{Family, Operation, Options, Qdisc};
 pub use counters::Counters;
 pub use error::KernelError;
 pub use look::Foreign;
+pub use others::Discipline;
 pub use undo::Undo;
 
 /// Sockets to the kernel, in the network namespace of the thread that uses them first.

@@ -2,17 +2,18 @@
 
 use std::net::IpAddr;
 
+use gamelane_core::{Direction, FlowKey};
 use gamelane_qdisc::classify::{Prefix, Span};
 use netlink_bindings::nftables::{
-    Chained, CmpOps, MetaKeys, Nfgenmsg, PayloadBase, PushExprListAttrs, PushRuleAttrs, Registers, Request,
-    VerdictCode,
+    Chained, CmpOps, MetaKeys, Nfgenmsg, PayloadBase, PushExprListAttrs, PushRuleAttrs, PushSetelemListAttrs,
+    Registers, Request, VerdictCode,
 };
 use netlink_bindings::traits::Pusher;
 
-use super::Kernel;
 use super::error::Answer;
+use super::{Kernel, KernelError};
 use crate::kernel::operation::{Chain, Family, NftRule, Table};
-use crate::kernel::test::{End, Test};
+use crate::kernel::test::{End, GameSet, Test};
 
 impl Kernel {
     pub(super) fn load(&mut self, table: &Table) -> Result<(), Answer> {
@@ -23,10 +24,63 @@ impl Kernel {
             batch.request().set_create().op_newtable_do(&header).encode().push_name_bytes(name);
             batch.request().op_deltable_do(&header).encode().push_name_bytes(name);
             batch.request().set_create().op_newtable_do(&header).encode().push_name_bytes(name);
+            for set in &table.sets {
+                push_set(batch, table.family, *set);
+            }
             for chain in &table.chains {
                 push_chain(batch, table.family, chain);
             }
         })
+    }
+
+    /// Adds and removes flows in the sets of games. All or nothing: if one to be removed is not there, nothing is done.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn change_games(
+        &mut self,
+        table: &Table,
+        add: &[FlowKey],
+        remove: &[FlowKey],
+    ) -> Result<(), KernelError> {
+        let header = header(table.family);
+        Ok(self.transaction(|batch| {
+            for set in &table.sets {
+                for some in elements(*set, remove).chunks(TOGETHER) {
+                    push_elements(batch.request().op_delsetelem_do(&header).encode(), *set, some);
+                }
+                for some in elements(*set, add).chunks(TOGETHER) {
+                    push_elements(
+                        batch.request().set_create().op_newsetelem_do(&header).encode(),
+                        *set,
+                        some,
+                    );
+                }
+            }
+        })?)
+    }
+
+    /// Makes the sets of games hold these flows and no others, whatever they hold. No packet meets an empty set meanwhile.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn set_games(&mut self, table: &Table, games: &[FlowKey]) -> Result<(), KernelError> {
+        let header = header(table.family);
+        Ok(self.transaction(|batch| {
+            for set in &table.sets {
+                let name = Table::NAME.as_bytes();
+                // Without elements it means all.
+                let mut all = batch.request().op_delsetelem_do(&header);
+                all.encode().push_table_bytes(name).push_set_bytes(set.name().as_bytes());
+                for some in elements(*set, games).chunks(TOGETHER) {
+                    push_elements(
+                        batch.request().set_create().op_newsetelem_do(&header).encode(),
+                        *set,
+                        some,
+                    );
+                }
+            }
+        })?)
     }
 
     pub(super) fn delete_table(&mut self, family: Family) -> Result<(), Answer> {
@@ -71,6 +125,37 @@ const fn hook(family: Family) -> u32 {
         // NF_BR_FORWARD
         Family::Bridge => 2,
     }
+}
+
+fn push_set(batch: &mut Chained<'static>, family: Family, set: GameSet) {
+    let address = if set.0 == 4 { TYPE_IPV4 } else { TYPE_IPV6 };
+    // `nft` reads types of six bits each there.
+    let types = [address, TYPE_PORT, address, TYPE_PORT, TYPE_PROTOCOL];
+    let kind = types.iter().fold(0, |kind, one| kind << 6 | one);
+    batch
+        .request()
+        .set_create()
+        .op_newset_do(&header(family))
+        .encode()
+        .push_table_bytes(Table::NAME.as_bytes())
+        .push_name_bytes(set.name().as_bytes())
+        .push_flags(0)
+        .push_key_type(kind)
+        .push_key_len(2 * (set.address_len() + 4) + 4)
+        .push_id(set.0.into());
+}
+
+fn elements(set: GameSet, flows: &[FlowKey]) -> Vec<Vec<u8>> {
+    flows.iter().filter_map(|flow| set.element(flow)).collect()
+}
+
+fn push_elements<P: Pusher>(list: PushSetelemListAttrs<P>, set: GameSet, elements: &[Vec<u8>]) {
+    let mut list =
+        list.push_table_bytes(Table::NAME.as_bytes()).push_set_bytes(set.name().as_bytes()).nested_elements();
+    for element in elements {
+        list = list.nested_elem().nested_key().push_value(element).end_nested().end_nested();
+    }
+    list.end_nested();
 }
 
 fn push_chain(batch: &mut Chained<'static>, family: Family, chain: &Chain) {
@@ -193,11 +278,45 @@ fn push_test<P: Pusher>(expressions: List<P>, family: Family, test: &Test) -> Li
             let bytes = |value: u8| (u16::from(value) << 6).to_be_bytes();
             between(masked(expressions, &[0x0f, 0xc0]), bytes(span.low), bytes(span.high))
         }
+        Test::Game(version, direction) => is_game(expressions, GameSet(*version), *direction),
         Test::AckAlone => {
             let expressions = field(expressions, &load(PayloadBase::TransportHeader, 13, 1));
             compare(masked(expressions, &[0x3f]), CmpOps::Eq, &[0x10])
         }
     }
+}
+
+/// Looks a packet's flow up: address and port at home, those of the other end, protocol, in registers of four bytes.
+fn is_game<P: Pusher>(expressions: List<P>, set: GameSet, direction: Direction) -> List<P> {
+    let len = set.address_len();
+    let first = if set.0 == 4 { 12 } else { 8 };
+    let ends = match direction {
+        Direction::Up => [0, 1],
+        Direction::Down => [1, 0],
+    };
+    let (mut register, mut expressions) = (Registers::Reg3200 as u32, expressions);
+    for end in ends {
+        let address = Field { base: PayloadBase::NetworkHeader as u32, offset: first + end * len, len };
+        let port = Field { base: PayloadBase::TransportHeader as u32, offset: 2 * end, len: 2 };
+        for field in [address, port] {
+            expressions = field_to(expressions, register, &field);
+            register += field.len.div_ceil(4);
+        }
+    }
+    expressions
+        .nested_elem()
+        .nested_data_meta()
+        .push_key(MetaKeys::L4Proto as u32)
+        .push_dreg(register)
+        .end_nested()
+        .end_nested()
+        .nested_elem()
+        .nested_data_lookup()
+        .push_set_bytes(set.name().as_bytes())
+        // The bindings (0.3.5) give the set's number the place of the register (`NFTA_LOOKUP_SREG`, 2).
+        .push_set_id(Registers::Reg3200 as u32)
+        .end_nested()
+        .end_nested()
 }
 
 /// A field of a packet.
@@ -208,10 +327,14 @@ struct Field {
 }
 
 fn field<P: Pusher>(expressions: List<P>, field: &Field) -> List<P> {
+    field_to(expressions, REGISTER, field)
+}
+
+fn field_to<P: Pusher>(expressions: List<P>, register: u32, field: &Field) -> List<P> {
     expressions
         .nested_elem()
         .nested_data_payload()
-        .push_dreg(REGISTER)
+        .push_dreg(register)
         .push_base(field.base)
         .push_offset(field.offset)
         .push_len(field.len)
@@ -296,6 +419,13 @@ fn mask(prefix: &Prefix, len: usize) -> Vec<u8> {
 /// `NFT_REG_1`, which holds 16 bytes.
 const REGISTER: u32 = Registers::Reg1 as u32;
 const IFNAMSIZ: usize = 16;
+/// Elements in one message, which has a length of 16 bits and one answer.
+const TOGETHER: usize = 500;
+// Types of `nft` (datatype.h).
+const TYPE_IPV4: u32 = 7;
+const TYPE_IPV6: u32 = 8;
+const TYPE_PROTOCOL: u32 = 12;
+const TYPE_PORT: u32 = 13;
 const NFPROTO_INET: u8 = 1;
 const NFPROTO_BRIDGE: u8 = 7;
 const NFNL_SUBSYS_NFTABLES: u16 = 10;

@@ -271,7 +271,7 @@ const MOST: u64 = u32::MAX as u64;
 const EVERY_FRAME: u32 = 1 << 16 | 0x0003_u16.to_be() as u32;
 const TC_U32_TERMINAL: u8 = 1;
 const TC_ACT_STOLEN: i32 = 4;
-const TCA_EGRESS_REDIR: i32 = 1;
+pub(super) const TCA_EGRESS_REDIR: i32 = 1;
 const TC_LINKLAYER_ETHERNET: u32 = 1;
 const TC_LINKLAYER_ATM: u32 = 2;
 /// `TC_HTB_PROTOVER`

@@ -1,0 +1,198 @@
+//! `truth`: watches the queues that somebody else set up, and changes nothing.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use gamelane_core::{Direction, Duration, Instant};
+use gamelane_device::{Clock, Interface};
+use gamelane_service::http::spawn;
+use gamelane_service::mailbox::{self, Mailbox};
+use gamelane_service::output::print_to_reader;
+use gamelane_service::privileges::{Keep, User, calls, give_up};
+
+use super::meter::Meter;
+use super::seen::Seen;
+use super::signals::Signals;
+use super::{LOOK, draw_seed, listener, wait_for};
+use crate::http::Pages;
+use crate::kernel::netlink::{Counters, Discipline, Kernel};
+use crate::status::{KernelQueue, KernelView, Status, refreshed};
+
+/// What the command line says.
+#[derive(Debug)]
+pub struct TruthOptions {
+    /// Interface towards the internet.
+    pub wan: String,
+    /// Interface whose queue holds packets to the home; `None`: what the WAN's ingress is redirected to.
+    pub down: Option<String>,
+    /// How long; `None`: until SIGTERM or SIGINT.
+    pub span: Option<Duration>,
+    /// Whether the page is shown each second.
+    pub live: Option<Live>,
+    /// User to become.
+    pub user: User,
+    /// The log is JSON.
+    pub json_log: bool,
+}
+
+/// A page that is shown each second.
+#[derive(Clone, Copy, Debug)]
+pub struct Live {
+    /// In colours.
+    pub colour: bool,
+}
+
+/// Watches until a signal or the end of the time. Returns the last status.
+///
+/// # Errors
+/// There is no such interface, or it was removed.
+pub fn truth(options: &TruthOptions, listen: Option<SocketAddr>) -> anyhow::Result<Status> {
+    let listener = listener(listen)?;
+    let (watching, asker) = Looking::open(options)?;
+    if let Some(listener) = listener {
+        spawn(listener, Pages(asker))?;
+    }
+    watching.run(options)
+}
+
+struct Looking {
+    wan: String,
+    /// Interfaces and disciplines, indexed by [`Direction::index`].
+    queues: [Option<(String, Discipline)>; 2],
+    counters: [Counters; 2],
+    kernel: Kernel,
+    meter: Meter,
+    seen: Seen,
+    signals: Signals,
+    mailbox: Mailbox<(), Arc<Status>>,
+    clock: Clock,
+}
+
+impl Looking {
+    fn open(options: &TruthOptions) -> anyhow::Result<(Self, mailbox::Asker<(), Arc<Status>>)> {
+        let mut kernel = Kernel::default();
+        let named = |name: &str| Interface::find(name).with_context(|| name.to_owned());
+        named(&options.wan)?;
+        options.down.as_deref().map(named).transpose()?;
+        let down = options.down.clone().or_else(|| kernel.redirected(&options.wan));
+        if down.is_none() {
+            tracing::warn!(
+                "no queue holds what arrives at {0}\n  hint:    if packets to the home queue where they leave, name that interface: --down br-lan",
+                options.wan
+            );
+        }
+        let mut queue = |name: Option<&str>| {
+            name.map(|name| Ok::<_, anyhow::Error>((name.to_owned(), kernel.discipline(name)?))).transpose()
+        };
+        let queues = [queue(Some(&options.wan))?, queue(down.as_deref())?];
+        let numbers =
+            [Some(&options.wan), down.as_ref()].map(|name| name.map_or(0, |name| kernel.number(name)));
+        let arrivals = if down.is_none() { numbers[0] } else { 0 };
+        let signals = Signals::register()?;
+        let (mailbox, asker) = mailbox::new()?;
+        let clock = Clock::start();
+        let seen = Seen::start(numbers, arrivals, None, draw_seed()?, clock);
+        let lists = [calls::common(), calls::waiting(), calls::netlink()];
+        let keep = Keep { json_log: options.json_log, ..Keep::only(lists) };
+        for note in give_up(&options.user, &keep).context("cannot give up privileges")? {
+            tracing::warn!("{note}");
+        }
+        let looking = Self {
+            wan: options.wan.clone(),
+            queues,
+            counters: Default::default(),
+            kernel,
+            meter: Meter::new(Instant::ZERO),
+            seen,
+            signals,
+            mailbox,
+            clock,
+        };
+        Ok((looking, asker))
+    }
+
+    fn run(mut self, options: &TruthOptions) -> anyhow::Result<Status> {
+        let [up, down] = self.queues.each_ref().map(|queue| queue.as_ref().map_or("none", |(name, _)| name));
+        tracing::info!(up, down, "watching");
+        let (mut looked, mut shown) = (None, Instant::ZERO);
+        loop {
+            let now = self.clock.now();
+            let turn = self.seen.drain();
+            let is_over =
+                self.signals.end_asked() || options.span.is_some_and(|span| now >= Instant::ZERO + span);
+            self.signals.reload_asked();
+            if is_over || looked.is_none_or(|looked| now.saturating_since(looked) >= LOOK) {
+                looked = Some(now);
+                self.look(now)?;
+            }
+            let mut status = None;
+            while let Some(asked) = self.mailbox.take() {
+                asked.answer(Arc::clone(status.get_or_insert_with(|| Arc::new(self.status(now)))));
+            }
+            if is_over {
+                return Ok(self.status(now));
+            }
+            if let Some(live) = options.live
+                && now.saturating_since(shown) >= SHOWN_EVERY
+            {
+                shown = now;
+                if !print_to_reader(&refreshed(&self.status(now), live.colour))? {
+                    return Ok(self.status(now));
+                }
+            }
+            wait_for(&self.signals, &self.mailbox, turn)?;
+        }
+    }
+
+    /// Reads disciplines and counters.
+    fn look(&mut self, now: Instant) -> anyhow::Result<()> {
+        let Self { queues, kernel, seen, .. } = self;
+        seen.turn_to(
+            queues.each_ref().map(|queue| queue.as_ref().map_or(0, |(name, _)| kernel.number(name))),
+        );
+        for (queue, counters) in self.queues.iter_mut().zip(&mut self.counters) {
+            let Some((device, discipline)) = queue else { continue };
+            let gone = || format!("{device}: it was removed");
+            *discipline = self.kernel.discipline(device).with_context(gone)?;
+            *counters = self.kernel.counters(device).with_context(gone)?;
+        }
+        let rates =
+            self.queues.each_ref().map(|queue| queue.as_ref().and_then(|(_, discipline)| discipline.rate));
+        self.meter.look(&self.counters, rates, now);
+        self.seen.look(now);
+        Ok(())
+    }
+
+    fn status(&mut self, now: Instant) -> Status {
+        let Self { wan, queues, counters, kernel, meter, seen, .. } = self;
+        let down = queues[1].as_ref().map(|(device, _)| device.clone());
+        let sides: Vec<(String, String)> =
+            down.map(|name| ("lan".into(), name)).into_iter().chain([("wan".into(), wan.clone())]).collect();
+        let links =
+            sides.iter().filter_map(|(side, name)| Some((side.clone(), kernel.link(name)?))).collect();
+        let queue = |direction: Direction| {
+            let index = direction.index();
+            let (_, discipline) = queues[index].as_ref()?;
+            Some(KernelQueue {
+                kind: &discipline.names,
+                isolates: discipline.isolates,
+                counters: &counters[index],
+                most: meter.most()[index],
+                shaper: meter.result()[index],
+                reasons: seen.reasons(direction),
+            })
+        };
+        let view = KernelView {
+            policy: None,
+            queues: Direction::BOTH.map(queue),
+            reloads: 0,
+            why: "somebody else set its queues up",
+            watched: seen.watched(),
+            watch: seen.status(),
+        };
+        Status { interfaces: sides.into_iter().collect(), links, ..Status::of_kernel(&view, now) }
+    }
+}
+
+const SHOWN_EVERY: Duration = Duration::from_secs(1);
