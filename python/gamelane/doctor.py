@@ -31,7 +31,9 @@ QDISCS = (*dict.fromkeys(queue.tc.name for queue in QUEUES.values() if queue.tc.
 """Disciplines of the kernel for the queues of scenarios, and the one that adds delay. Every kernel has `pfifo`."""
 CAP_NET_ADMIN = 12
 CAP_SYS_ADMIN = 21
+CAP_PERFMON = 38
 CAP_BPF = 39
+KERNEL_TYPES = Path("/sys/kernel/btf/vmlinux")
 AF_XDP = 44
 SLEEPS = 100
 LATE_US = 1000
@@ -72,6 +74,7 @@ def examine() -> list[Check]:
         _impair_one(),
         _sockets("AF_PACKET", socket.AF_PACKET, socket.SOCK_RAW, "gateway and impair forward frames with it"),
         _xdp(),
+        _watching(),
         _timer(),
         _real_time(),
         _preemption(),
@@ -233,6 +236,17 @@ def _xdp() -> Check:
             "AF_XDP", False, f"not permitted to load its BPF program; {purpose}", "run as root, or grant CAP_BPF"
         )
     return found
+
+
+def _watching() -> Check:
+    """Check whether single packets of Linux's queues can be seen."""
+    name, purpose = "packets of queues", "`gateway truth` and `gateway run --engine kernel` see them"
+    if not KERNEL_TYPES.exists():
+        why = f"this kernel has no type information ({KERNEL_TYPES}); without it {purpose.replace('see', 'do not see')}"
+        return Check(name, False, why, "boot a kernel with CONFIG_DEBUG_INFO_BTF")
+    if not _holds(CAP_SYS_ADMIN) and not (_holds(CAP_BPF) and _holds(CAP_PERFMON)):
+        return Check(name, False, f"not permitted; {purpose}", "run as root, or grant CAP_BPF and CAP_PERFMON")
+    return Check(name, True, purpose)
 
 
 def _timer() -> Check:

@@ -45,3 +45,18 @@ END
     "$1" undo $ends > /dev/null
     tc qdisc show | grep 6a0:
 done < cases
+
+# This kernel has no type information, so nobody sees its packets.
+cat > policy.toml <<'END'
+[link]
+down = "20mbit"
+up = "2mbit"
+[gateway]
+shape = { up = "1900kbit", down = "19mbit" }
+priority = ["game"]
+up = { queue = "htb" }
+END
+"$1" run $ends --engine kernel --listen none --user root policy.toml 2> log
+echo "ends with $?"
+grep -o '`gateway.priority`: it needs to see single packets' log || cat log
+tc qdisc show | grep 6a0:

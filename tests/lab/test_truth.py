@@ -1,0 +1,77 @@
+"""`gamelane-gateway truth` beside a game and uploads, behind every queue of a kernel, in a guest in virtual time."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gamelane import programs
+from gamelane.errors import LabError
+from gamelane.guest import boot, qemu
+from gamelane.guest.kinds import SCRIPT
+from tests.conftest import ROOT
+from tests.needs import lacking
+
+PATH = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """Return what the program and the game saw, by queue."""
+    try:
+        guest = qemu.Qemu.find()
+    except LabError as error:
+        lacking(str(error).splitlines()[0])
+    folder, program = tmp_path_factory.mktemp("truth"), programs.GATEWAY.find()
+    script = ROOT / "tests" / "lab" / "truth_guest.py"
+    (folder / script.name).write_bytes(script.read_bytes())
+    words = ["sh", "-c", f"{sys.executable} {script.name} {program} > lines 2>&1"]
+    (folder / SCRIPT).write_text(guest.script(folder, PATH, words))
+    guest.pack(folder, [Path(program)])
+    boot.boot(guest, folder, boot.Watch("the truth of every queue", 1, threading.Event()))
+    guest.unpack(folder)
+    lines = (folder / "lines").read_text().splitlines()
+    assert all(line.startswith("{") for line in lines), lines
+    found = {each["queue"]: each for each in map(json.loads, lines)}
+    assert len(found) == 7
+    return found
+
+
+def _game(each: dict[str, Any]) -> dict[str, Any]:
+    return next(flow for flow in each["status"]["flows"] if flow["server"].endswith(":2112"))
+
+
+def test_a_game_waits_as_long_as_it_says(told: dict[str, dict[str, Any]]) -> None:
+    for queue, each in told.items():
+        seen = _game(each)["up"]["sojourn_ms"]
+        for measured, key in zip(each["delays_ms"], ("p50", "p95"), strict=True):
+            # Quantiles are exact within an eighth. The game's own include an emulated host's time, up to a millisecond.
+            assert seen[key] == pytest.approx(measured, rel=1 / 8, abs=1.0), queue
+
+
+def test_every_packet_is_counted(told: dict[str, dict[str, Any]]) -> None:
+    for queue, each in told.items():
+        status = each["status"]
+        own, flows = status["queues"]["up"], [flow["up"] for flow in status["flows"]]
+        assert status["watch"] == {"lost": 0, "unseen": 0, "error": None}
+        # Besides IP there is ARP.
+        assert own["packets"] == pytest.approx(sum(flow["packets"] for flow in flows), abs=8), queue
+        drops = sum(sum(flow["drops"].values()) for flow in flows)
+        assert drops == pytest.approx(sum(own["kernel_reasons"].values()), abs=2), queue
+        # The kernel counts a large packet that it drops as one.
+        assert drops >= own["drops"] - 2, queue
+        assert (drops > 0) == (queue != "fq_codel"), queue
+
+
+def test_the_verdict_is_that_of_the_queue(told: dict[str, dict[str, Any]]) -> None:
+    states = {queue: each["status"]["verdict"]["state"] for queue, each in told.items()}
+    fine = {queue for queue, state in states.items() if state == "fine"}
+    assert fine == {"htb fq_codel", "htb fq_pie", "fq_codel", "cake bandwidth 4mbit besteffort"}, states
+    why = "\n".join(told["htb codel"]["status"]["verdict"]["why"])
+    assert "from 10.1.0.1:" in why, why
+    assert "to 10.2.0.2:5201" in why, why
