@@ -59,4 +59,5 @@ END
 "$1" run $ends --engine kernel --listen none --user root policy.toml 2> log
 echo "ends with $?"
 grep -o '`gateway.priority`: it needs to see single packets' log || cat log
+"$1" truth wan --user root 2>&1 | grep -o 'single packets are not seen: this kernel was built without type information'
 tc qdisc show | grep 6a0:

@@ -116,6 +116,9 @@ impl<'a> Watching<'a> {
         let clock = Clock::start();
         let mut seen = Seen::start([0; 2], 0, Some(&policies.current), draw_seed()?, clock);
         needs_packets(&policies.current, &operations, &seen).map_err(anyhow::Error::msg)?;
+        if let Some(error) = seen.status().error {
+            tracing::warn!("whether a game is fine cannot be told: single packets are not seen: {error}");
+        }
         for foreign in kernel.make_room(&operations, options.replace)? {
             tracing::warn!("removed: {foreign}");
         }

@@ -30,9 +30,6 @@ impl Seen {
         clock: Clock,
     ) -> Self {
         let watch = Watch::start(queues, [arrivals, 0], clock);
-        if let Err(error) = &watch {
-            tracing::warn!("whether a game is fine cannot be told: single packets are not seen: {error}");
-        }
         Self { watch, watched: Watched::new(policy, seed, clock.now()), queues }
     }
 

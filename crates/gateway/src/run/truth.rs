@@ -46,7 +46,7 @@ pub struct Live {
 /// Watches until a signal or the end of the time. Returns the last status.
 ///
 /// # Errors
-/// There is no such interface, or it was removed.
+/// There is no such interface, or it was removed; the kernel does not show its packets.
 pub fn truth(options: &TruthOptions, listen: Option<SocketAddr>) -> anyhow::Result<Status> {
     let listener = listener(listen)?;
     let (watching, asker) = Looking::open(options)?;
@@ -93,6 +93,11 @@ impl Looking {
         let (mailbox, asker) = mailbox::new()?;
         let clock = Clock::start();
         let seen = Seen::start(numbers, arrivals, None, draw_seed()?, clock);
+        if let Some(error) = seen.status().error {
+            anyhow::bail!(
+                "single packets are not seen: {error}\n  hint:    `gamelane doctor` says what is missing"
+            );
+        }
         let lists = [calls::common(), calls::waiting(), calls::netlink()];
         let keep = Keep { json_log: options.json_log, ..Keep::only(lists) };
         for note in give_up(&options.user, &keep).context("cannot give up privileges")? {
