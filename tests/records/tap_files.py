@@ -34,8 +34,16 @@ def name(port: int) -> str:
     return f"udp {HOME}:{port} {SERVER}:{port}"
 
 
-def write(folder: Path, policy: str, overrides: list[tuple[str, str]], packets: Iterable[Packet], end_ns: int) -> None:
-    """Write a recording of these packets, which ends with the gateway."""
+def write(
+    folder: Path,
+    policy: str,
+    overrides: list[tuple[str, str]],
+    packets: Iterable[Packet],
+    end_ns: int,
+    *,
+    engine: str = "user",
+) -> None:
+    """Write a recording of these packets, which ends with the gateway. `engine` is `user` or `kernel`."""
     folder.mkdir()
     about = {
         "schema": 1,
@@ -47,6 +55,7 @@ def write(folder: Path, policy: str, overrides: list[tuple[str, str]], packets: 
         "epoch_ns": 0,
         "snap": SNAP,
         "interfaces": ["lan", "wan"],
+        "engine": engine,
         "pool": [1000, 1600],
     }
     (folder / "tap.json").write_text(json.dumps(about), encoding="utf-8")

@@ -55,6 +55,17 @@ def test_a_recording_reads_as_records_that_can_be_written(recording: Path, tmp_p
     assert all(again.frames[name].equals(frame) for name, frame in results.frames.items())
 
 
+@pytest.mark.parametrize("engine", ["user", "kernel"])
+def test_a_policy_needs_no_flow(tmp_path: Path, engine: str) -> None:
+    policy = '[link]\ndown = "20mbit"\nup = "2mbit"\n[gateway]\nup = { queue = "fifo" }\n'
+    packets = [tap_files.Packet(0, 27960, 100, number * SECOND, number * SECOND) for number in range(9)]
+    tap_files.write(tmp_path / "tap", policy, [("name", '"home"')], packets, 9 * SECOND, engine=engine)
+    results = gamelane.read(tmp_path / "tap")
+    assert (results.name, results.frames["delay"].height) == ("home", 9)
+    done = CliRunner().invoke(report, [str(tmp_path / "tap"), "-o", str(tmp_path / "page")])
+    assert done.exit_code == 0, done.output
+
+
 def test_the_report_is_about_waits_at_the_gateway(recording: Path, tmp_path: Path) -> None:
     done = CliRunner().invoke(report, [str(recording), "-o", str(tmp_path / "page")])
     assert done.exit_code == 0, done.output

@@ -160,7 +160,7 @@ def test_the_gateway(scenario: _native.Scenario, simulated: _native.Run, packets
         for flow, direction, arrived, sent, waited in packets.iter_rows()
     ]
     tap_files.write(tmp_path / "tap", SCENARIO, [("gateway.shape.up", "500kbit")], passed, END_NS)
-    run, duration_s, ended = _native.tapped(str(tmp_path / "tap"))
+    run, duration_s, ended, _policy = _native.tapped(str(tmp_path / "tap"))
     assert (duration_s, ended) == (8.0, "whole")
     ours, theirs = _numbers(run), _numbers(_at_the_gateway(scenario, passed))
     assert list(ours["flows"]) == [tap_files.name(port) for port in (PORTS["call"], PORTS["flood"])]

@@ -112,7 +112,8 @@ pub(crate) struct Run {
     /// Memory for frames, in MiB.
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096))]
     memory: u32,
-    /// Record frames, times and decisions into this folder. `gamelane-gateway replay` checks them, Wireshark opens them.
+    /// Record frames, times and decisions into this folder. `gamelane report` shows them, Wireshark opens them, and `gamelane-gateway
+    /// replay` repeats those of `--engine user`.
     #[arg(long, value_name = "DIR")]
     pub(crate) tap: Option<PathBuf>,
     /// Bytes recorded of each frame.
@@ -158,13 +159,12 @@ impl Run {
 
     /// What is asked for of the engine.
     pub(crate) fn asked(&self) -> Asked {
-        let only_user = [(self.tap.is_some(), "--tap"), (self.io != IoChoice::Auto, "--io")];
         Asked {
             engine: self.engine,
             io: self.io,
             queue_down: self.queue_down,
             allow_login: self.allow_login_interface,
-            only_user: only_user.into_iter().find(|(given, _)| *given).map(|(_, option)| option),
+            only_user: (self.io != IoChoice::Auto).then_some("--io"),
         }
     }
 

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use gamelane_gateway::status::State;
+use gamelane_gateway::tap::replay::{Ended, recorded};
 
 use crate::common::{
     Net, PATIENCE, Place, SERVER, SERVER_V6, in_time, net, up_to_three_times, wait, write_text,
@@ -198,6 +199,43 @@ fn a_game_behind_a_queue_of_the_kernel_is_seen_to_wait_and_for_whom() {
             })
         });
     }
+}
+
+#[test]
+fn a_recording_of_the_kernels_queues_gives_the_records_of_the_run() {
+    let Some(net) = bridged(1500, &["iperf3", "irtt"]) else { return };
+    let file = policy(&net, "shape = { up = \"7mbit\" }\nup = { queue = \"fifo\", limit = \"50p\" }");
+    let folder = net.folder.path().join("tap");
+    let gateway = net.gateway_with(&file, &["--engine", "kernel", "--tap", folder.to_str().unwrap()]);
+    let _server = net.serve(&["irtt", "server", "-b", &format!("{SERVER}:2112")], "-luH", ":2112");
+    let flood = net.flood();
+    net.run(Place::Home, &["irtt", "client", "-i", "20ms", "-d", "3s", "-l", "92", "-Q", SERVER]);
+    drop(flood);
+    assert!(wait(PATIENCE, || gateway.status().queues["up"].qlen == 0));
+    let status = gateway.status();
+    assert!(status.tap.as_ref().is_some_and(|tap| tap.frames > 1000 && tap.lost == 0), "{:?}", status.tap);
+    assert_eq!(gateway.end("TERM"), Some(0));
+    let recorded = recorded(&folder).unwrap();
+    assert_eq!(recorded.report.ended, Ended::Whole);
+    // Nothing but stray packets came in between.
+    let (up, own) = (&recorded.summary.queues["up"], &status.queues["up"]);
+    assert!(up.packets.abs_diff(own.arrived) < 20, "{up:?} {own:?}");
+    assert_eq!(up.drops.tail, own.kernel_reasons.values().sum::<u64>());
+    for flow in &status.flows {
+        let name = format!("{} {} {}", flow.protocol, flow.home, flow.server);
+        let Some(records) = recorded.summary.flows.get(&name) else { panic!("{name} is missing") };
+        for (records, flow) in [(&records.up, &flow.up), (&records.down, &flow.down)] {
+            let dropped: u64 = flow.drops.values().sum();
+            assert!(u64::from(records.received).abs_diff(flow.packets) < 5, "{records:?} {flow:?}");
+            assert_eq!(u64::from(records.lost), dropped);
+            let [exact, bucket] = [records.queue_delay_ms.quantiles[4], flow.sojourn_ms.p95];
+            // Few packets have no 95th percentile.
+            let is_near = (exact - bucket).abs() <= exact / 8.0 + 0.1;
+            assert!(is_near || flow.packets < 100, "{exact} {bucket}");
+        }
+    }
+    let (code, _, error) = net.program(&["replay", folder.to_str().unwrap()]);
+    assert!(code != 0 && error.contains("decisions of Linux"), "{error}");
 }
 
 #[test]
@@ -457,8 +495,8 @@ fn what_cannot_be_done_is_said_before_anything_changes() {
     }
     let error = refused(CLASSES, &["--queue-down", "wan"]);
     assert!(error.contains("--queue-down lan"), "{error}");
-    let error = refused(FIFO, &["--tap", "/tmp/never"]);
-    assert!(error.contains("--tap is for --engine user"), "{error}");
+    let error = refused(FIFO, &["--io", "xdp"]);
+    assert!(error.contains("--io is for --engine user"), "{error}");
     // A discipline that this kernel lacks. What was done before it is undone.
     let lacks = |kind: &&str| {
         net.command(Place::Gateway, &["tc", "qdisc", "add", "dev", "lo", "root", kind])

@@ -8,10 +8,12 @@ use std::time::Duration as Wait;
 use crate::common::slow_link::SlowLink;
 use crate::common::{FQ, HOME, Net, Place, SERVER, in_time, net, sh, up_to_three_times};
 use gamelane_core::{Direction, Duration, Instant, Seed};
+use gamelane_device::watch::{self, What};
 use gamelane_device::{Frames, Plane};
 use gamelane_gateway::tap::log::{self, Event};
 use gamelane_gateway::tap::replay::{Differences, Ended, NAMED, REST, Recorded, Report, recorded, replay};
-use gamelane_gateway::tap::{About, Folder, Options, Tap, TapStatus, Tapped, WhenFull, about};
+use gamelane_gateway::tap::{About, EngineKind, Folder, Options, Tap, TapStatus, Tapped, WhenFull, about};
+use gamelane_gateway::watched::Watched;
 use gamelane_gateway::{Gateway, Policy};
 use gamelane_record::summary::DirectionSummary;
 
@@ -30,8 +32,7 @@ fn record(folder: &Path, size: u64, when_full: WhenFull, frames_sent: u64) -> Ta
     let about = about_of(&parse(&first), &options, &frames);
     let mut gateway = Gateway::new(&parse(&first), seed);
     gateway.watch_drops();
-    let mut tap =
-        Tap::start(Folder::make(&options.folder, None).unwrap(), &options, &about, &first, &frames).unwrap();
+    let mut tap = Tap::start(Folder::make(&options.folder, None).unwrap(), &options, &about, &first).unwrap();
     let mut plane = Tapped { gateway: &mut gateway, tap: &mut tap };
     let mut random = Seed(1).stream("frames");
     let mut now = Instant::ZERO;
@@ -66,6 +67,7 @@ fn about_of(policy: &Policy, options: &Options, frames: &Frames) -> About {
         epoch_ns: 1_800_000_000_000_000_000,
         snap: options.snap,
         interfaces: ["lan".into(), "wan".into()],
+        engine: EngineKind::User,
         pool: [frames.capacity(), frames.slot()],
     }
 }
@@ -132,8 +134,7 @@ fn conversations_beyond_the_busiest_are_one_flow() {
     let about = about_of(&policy, &options, &frames);
     let mut gateway = Gateway::new(&policy, Seed(about.seed));
     gateway.watch_drops();
-    let mut tap =
-        Tap::start(Folder::make(&options.folder, None).unwrap(), &options, &about, &text, &frames).unwrap();
+    let mut tap = Tap::start(Folder::make(&options.folder, None).unwrap(), &options, &about, &text).unwrap();
     let mut plane = Tapped { gateway: &mut gateway, tap: &mut tap };
     for conversation in 0..NAMED as u8 + 7 {
         let now = Instant::from_millis(20 * u64::from(conversation));
@@ -205,9 +206,7 @@ fn a_rate_that_followed_the_link_follows_it_again() {
     let about = about_of(&policy, &options, link.frames());
     let mut gateway = Gateway::new(&policy, Seed(about.seed));
     gateway.watch_drops();
-    let mut tap =
-        Tap::start(Folder::make(&options.folder, None).unwrap(), &options, &about, &text, link.frames())
-            .unwrap();
+    let mut tap = Tap::start(Folder::make(&options.folder, None).unwrap(), &options, &about, &text).unwrap();
     let mut plane = Tapped { gateway: &mut gateway, tap: &mut tap };
     link.run(&mut plane, 4, 10e6);
     link.run(&mut plane, 6, 4e6);
@@ -399,4 +398,104 @@ fn a_folder_in_use_and_a_tap_without_a_folder_are_refused() {
     assert!(code == 2 && error.contains("--tap"), "{error}");
     let (code, _, error) = net.program(&["replay", "/nowhere"]);
     assert!(code == 2 && error.contains("no recording"), "{error}");
+}
+
+/// A TCP segment over IPv4, or several in one packet.
+fn tcp(from: ([u8; 4], u16), to: ([u8; 4], u16), sequence: u32, payload: usize) -> Vec<u8> {
+    let mut frame = vec![0; 12];
+    frame.extend([8, 0, 0x45, 2]);
+    frame.extend((40 + payload as u16).to_be_bytes());
+    frame.extend([0, 0, 0x40, 0, 64, 6, 0, 0]);
+    frame.extend(from.0);
+    frame.extend(to.0);
+    frame.extend(from.1.to_be_bytes());
+    frame.extend(to.1.to_be_bytes());
+    frame.extend(sequence.to_be_bytes());
+    frame.extend([0, 0, 0, 0, 0x50, 0x10, 1, 0, 0, 0, 0, 0]);
+    frame.resize(frame.len() + payload.min(42), 7);
+    frame
+}
+
+#[test]
+fn a_recording_of_linux_knows_large_packets_and_the_home_behind_its_router() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().join("tap");
+    let options = Options { folder: folder.clone(), snap: 160, size: 1 << 30, when_full: WhenFull::Stop };
+    let text = common::policy_text("shape = { up = \"4mbit\" }\nautorate = { up = { lowest = \"1mbit\" } }");
+    let policy = Policy::parse(&text, "test.toml", &[]).unwrap();
+    let about = About {
+        engine: EngineKind::Kernel,
+        pool: [0; 2],
+        ..about_of(&policy, &options, &Frames::new(1, 64))
+    };
+    let mut tap = Tap::start(Folder::make(&folder, None).unwrap(), &options, &about, &text).unwrap();
+    let mut watched = Watched::new(Some(&policy), Seed(9), Instant::ZERO);
+    let (home, router, server) =
+        (([192, 168, 1, 2], 5000), ([203, 0, 113, 5], 61_000), ([203, 0, 113, 9], 443));
+    let mut now = Instant::ZERO;
+    let mut happen =
+        |packet: u64, what: What, way: Direction, sequence: u32, segments: u16, priority: u32| {
+            now += Duration::from_millis(1);
+            let payload = 1000 * usize::from(segments);
+            let (from, to) = if way == Direction::Up { (router, server) } else { (server, router) };
+            let frame = tcp(from, to, sequence, payload);
+            let event = watch::Event {
+                at: now,
+                packet,
+                interface: 1,
+                what,
+                len: 40 + payload as u32,
+                segments: (segments > 1).then_some((1000, segments)),
+                priority,
+                source: (way == Direction::Up).then(|| home.into()),
+                frame: &frame,
+            };
+            let outcome = watched.take(&event, way, Some("QDISC_DROP"));
+            tap.saw(&event, way, &outcome, watched.now());
+            watched.follow(now);
+            tap.followed(now);
+        };
+    use Direction::{Down, Up};
+    happen(1, What::Came, Up, 0, 3, 0);
+    happen(2, What::Came, Up, 3000, 2, 0);
+    happen(10, What::Left, Up, 0, 1, 0);
+    happen(11, What::Dropped(66), Up, 1000, 1, 0);
+    happen(12, What::Left, Up, 2000, 1, 0);
+    happen(2, What::Left, Up, 3000, 2, 0);
+    happen(3, What::Came, Down, 0, 1, 0x6a0 << 16);
+    happen(3, What::Left, Down, 0, 1, 0x6a0 << 16);
+    // Of another connection, which was not seen to come.
+    happen(99, What::Left, Down, 0, 1, 0);
+    let status = tap.finish(now);
+    assert_eq!((status.frames, status.lost, status.error), (3, 0, None));
+
+    let Recorded { records, summary, report } = recorded(&folder).unwrap();
+    assert_eq!((report.ended, report.frames, report.left, report.dropped), (Ended::Whole, 3, 4, 1));
+    let (name, flow) = summary.flows.iter().next().unwrap();
+    assert_eq!((summary.flows.iter().count(), name), (1, "tcp 192.168.1.2:5000 203.0.113.9:443"));
+    assert_eq!((flow.up.sent, flow.up.received, flow.up.lost), (5, 4, 1));
+    assert_eq!((flow.down.sent, flow.down.received), (1, 1));
+    assert_eq!(summary.queues["up"].packets, 5);
+    assert_eq!(summary.queues["up"].backlog_packets.max, 5);
+    assert_eq!(records.drops.len(), 1);
+    assert!(summary.autorate.get("up").is_some());
+    let refused = replay(&folder, None).unwrap_err().to_string();
+    assert!(refused.contains("decisions of Linux"), "{refused}");
+    // A damaged one is read as far as it goes, or refused.
+    let files = [about::decisions(&folder, 0), about::frames(&folder, 0)];
+    let whole = files.each_ref().map(|file| std::fs::read(file).unwrap());
+    let mut random = Seed(4).stream("damage");
+    for round in 0..2000 {
+        let mut damaged = whole[round % 2].clone();
+        let at = random.below(damaged.len() as u64) as usize;
+        damaged[at] = random.below(256) as u8;
+        damaged.truncate(damaged.len() - random.below(8) as usize);
+        std::fs::write(&files[round % 2], damaged).unwrap();
+        if let Ok(Recorded { summary, .. }) = recorded(&folder) {
+            for way in summary.flows.values().flat_map(|flow| [&flow.up, &flow.down]) {
+                assert!(way.received + way.lost <= way.sent, "{way:?}");
+            }
+        }
+        std::fs::write(&files[round % 2], &whole[round % 2]).unwrap();
+    }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use gamelane_core::{Bitrate, ByteCount, Direction, DropReason, Duration, FlowId, Instant, IpLen};
 use gamelane_gateway::tap::replay::{self, Recorded};
+use gamelane_gateway::tap::{About, about};
 use gamelane_generator::played::{Played, read as parse};
 use gamelane_qdisc::Backlog;
 use gamelane_record::pairs::{Crossed, round_trips};
@@ -357,13 +358,24 @@ pub(crate) fn played(scenario: &Scenario, seed: u64, client: &str, server: Optio
     Ok(Run::recorded(records, summary, 0.0))
 }
 
-/// Makes a run from a gateway's recording. Returns it with its length in seconds and how the recording ends.
+/// Name, question, hash and TOML of a policy.
+type Words = (String, String, String, String);
+
+/// Makes a run from a gateway's recording. Returns it with its length in seconds, how the recording ends, and its first policy.
 #[pyfunction]
-pub(crate) fn tapped(py: Python<'_>, folder: &str) -> PyResult<(Run, f64, &'static str)> {
-    let recorded = py.detach(|| replay::recorded(Path::new(folder)));
-    let Recorded { records, summary, report } =
-        recorded.map_err(|error| PyValueError::new_err(format!("{folder}: {error}")))?;
-    Ok((Run::recorded(records, summary, 0.0), report.until_s, report.ended.name()))
+pub(crate) fn tapped(py: Python<'_>, folder: &str) -> PyResult<(Run, f64, &'static str, Words)> {
+    let refused = |error: &dyn std::fmt::Display| PyValueError::new_err(format!("{folder}: {error}"));
+    let path = Path::new(folder);
+    let recorded = py.detach(|| replay::recorded(path));
+    let Recorded { records, summary, report } = recorded.map_err(|error| refused(&error))?;
+    let about = About::read(path).map_err(|error| refused(&error))?;
+    let file = about::policy(path, 0);
+    let text = fs::read_to_string(&file).map_err(|error| refused(&error))?;
+    // A policy need not have flows, so it need not be a scenario that can be run.
+    let policy = gamelane_scenario::Scenario::parse(&text, &file.display().to_string(), &about.overrides);
+    let policy = policy.map_err(|error| refused(&error))?;
+    let words = (policy.name().into(), policy.question().into(), policy.hash(), policy.to_toml());
+    Ok((Run::recorded(records, summary, 0.0), report.until_s, report.ended.name(), words))
 }
 
 fn read(path: &str) -> PyResult<Vec<gamelane_generator::record::Record>> {

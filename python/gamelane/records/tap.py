@@ -1,7 +1,7 @@
 """Results of a gateway's recording (`gamelane gateway run --tap DIR`): the tables of every engine, by conversation.
 
-The recording is replayed, and what passed is handed to the recorder. A packet is sent when it comes to the gateway, and
-has arrived when it leaves.
+The recording is replayed, or read if it is of Linux's queues. What passed is handed to the recorder. A packet is sent
+when it comes to the gateway, and has arrived when it leaves.
 """
 
 from __future__ import annotations
@@ -21,24 +21,22 @@ def read(folder: Path) -> Results:
     """Replay and read the recording in a folder."""
     file = folder / "policy-0000.toml"
     try:
-        run, duration_s, ended = _native.tapped(str(folder))
+        run, duration_s, ended, (policy, question, hashed, text) = _native.tapped(str(folder))
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-        overrides = [(key, value) for key, value in about["overrides"]]
-        scenario = _native.Scenario.parse(file.read_text(encoding="utf-8"), str(file), overrides)
     except (OSError, ValueError) as error:
         raise RecordsError(str(error)) from error
     record = RunRecord.of(run)
     caveats = (ONE_POINT,) if ended == "whole" else (ONE_POINT, CUT)
     flows = tuple(Flow(name, own["app"], own["app"], 0.0, caveats) for name, own in record.summary["flows"].items())
     return Results(
-        name=scenario.name,
-        question=scenario.question,
+        name=policy,
+        question=question,
         file=str(file),
-        hash=scenario.hash,
+        hash=hashed,
         duration_s=duration_s,
         warmup_s=0.0,
         engine=GATEWAY,
-        variants=(Variant(ALONE, {}, scenario.to_toml(), scenario.hash, flows, (record,)),),
+        variants=(Variant(ALONE, {}, text, hashed, flows, (record,)),),
         planned_runs=1,
         frames=frames(run, variant=ALONE, variants=[ALONE]),
         host=host.describe(),

@@ -17,13 +17,14 @@ use super::meter::Meter;
 use super::policies::Policies;
 use super::seen::Seen;
 use super::signals::Signals;
-use super::{LOOK, Options, draw_seed, listener, lock, wait_for};
+use super::{LOOK, Options, Subject, draw_seed, listener, lock, open_tap, report, start_tap, wait_for};
 use crate::http::Pages;
 use crate::kernel::netlink::{Counters, Kernel, KernelError, Undo};
 use crate::kernel::operation::Table;
 use crate::kernel::{self, Operation, Place};
 use crate::policy::Policy;
 use crate::status::{AutorateStatus, KernelQueue, KernelView, Status};
+use crate::tap::{EngineKind, Tap};
 use crate::truth::Conversation;
 
 /// Runs until SIGTERM or SIGINT.
@@ -95,6 +96,7 @@ struct Watching<'a> {
     counters: [Counters; 2],
     meter: Meter,
     seen: Seen,
+    tap: Option<Tap>,
     signals: Signals,
     systemd: Notify,
     mailbox: Mailbox<(), Arc<Status>>,
@@ -114,7 +116,8 @@ impl<'a> Watching<'a> {
         kernel.open()?;
         let operations = setup.plan.operations.clone();
         let clock = Clock::start();
-        let mut seen = Seen::start([0; 2], 0, Some(&policies.current), draw_seed()?, clock);
+        let seed = draw_seed()?;
+        let mut seen = Seen::start([0; 2], 0, Some(&policies.current), seed, clock);
         needs_packets(&policies.current, &operations, &seen).map_err(anyhow::Error::msg)?;
         if let Some(error) = seen.status().error {
             tracing::warn!("whether a game is fine cannot be told: single packets are not seen: {error}");
@@ -131,8 +134,18 @@ impl<'a> Watching<'a> {
         let systemd = Notify::from_environment().context("NOTIFY_SOCKET: cannot tell systemd")?;
         let (mailbox, asker) = mailbox::new()?;
         seen.turn_to(setup.plan.devices.each_ref().map(|device| kernel.number(device)));
+        let folder = open_tap(options)?;
         confine(options)?;
         policies.check_readable();
+        let tap = match (&options.tap, folder) {
+            (Some(options), Some(folder)) => {
+                let [up, down] = setup.plan.devices.clone();
+                let (engine, interfaces) = (EngineKind::Kernel, [down, up]);
+                let subject = Subject { engine, interfaces, epoch_ns: clock.epoch_ns(), pool: [0; 2] };
+                Some(start_tap(subject, options, folder, &policies, seed)?)
+            }
+            _ => None,
+        };
         let watching = Self {
             setup,
             policies,
@@ -148,6 +161,7 @@ impl<'a> Watching<'a> {
             counters: Default::default(),
             meter: Meter::new(Instant::ZERO),
             seen,
+            tap,
             signals,
             systemd,
             mailbox,
@@ -172,7 +186,7 @@ impl<'a> Watching<'a> {
         let (mut looked, mut turn) = (Instant::ZERO, Duration::ZERO);
         while !self.signals.end_asked() {
             wait_for(&self.signals, &self.mailbox, turn)?;
-            turn = self.seen.drain();
+            turn = self.seen.drain(self.tap.as_mut());
             let hung_up = self.signals.reload_asked();
             let now = self.clock.now();
             self.follow(now);
@@ -188,6 +202,9 @@ impl<'a> Watching<'a> {
         }
         tracing::info!("stopping");
         self.systemd.stopping();
+        if let Some(tap) = self.tap.take() {
+            report(&tap.finish(self.clock.now()));
+        }
         Ok(())
     }
 
@@ -215,6 +232,12 @@ impl<'a> Watching<'a> {
             Ok(())
         });
         self.reloads += u64::from(is_other);
+        if let Some(tap) = &mut self.tap {
+            if is_other {
+                tap.reloaded(&self.policies.text, now);
+            }
+            tap.flush();
+        }
         self.heed_others()?;
         self.seen.turn_to(self.devices.each_ref().map(|device| self.kernel.number(device)));
         for (counters, device) in self.counters.iter_mut().zip(&self.devices) {
@@ -231,6 +254,10 @@ impl<'a> Watching<'a> {
     /// Gives the shapers that follow their link the rates that they have chosen.
     fn follow(&mut self, now: Instant) {
         self.seen.follow(now);
+        if let (Some(tap), true) = (&mut self.tap, self.policies.current.autorate.iter().any(Option::is_some))
+        {
+            tap.followed(now);
+        }
         let rates = self.seen.rates();
         // Where somebody else has put a queue there is no shaper.
         if rates == self.rates || self.lost.iter().any(|lost| matches!(lost, Undo::Root(_))) {
@@ -346,6 +373,7 @@ impl<'a> Watching<'a> {
         Status {
             autorate: Direction::BOTH.into_iter().filter_map(follower).collect(),
             policy_refused: policies.refused.clone(),
+            tap: self.tap.as_ref().map(Tap::status),
             interfaces: [("lan".into(), lan.clone()), ("wan".into(), wan.clone())].into(),
             links: links.collect(),
             ..Status::of_kernel(&view, now)
@@ -381,7 +409,8 @@ const FORGOTTEN: Duration = Duration::from_secs(60);
 
 /// Becomes the user of `options`, and keeps what queues, status and reloads need.
 fn confine(options: &Options) -> anyhow::Result<()> {
-    let lists = [calls::common(), calls::waiting(), calls::netlink(), calls::children()];
+    let mut lists = vec![calls::common(), calls::waiting(), calls::netlink(), calls::children()];
+    lists.extend(options.tap.is_some().then(calls::files));
     let keep =
         Keep { json_log: options.json_log, capabilities: CapabilitySet::NET_ADMIN, ..Keep::only(lists) };
     for note in give_up(&options.user, &keep).context("cannot give up privileges")? {

@@ -34,7 +34,7 @@ use crate::http::Pages;
 use crate::policy::Policy;
 use crate::status::{IoStatus, LinkStatus, SelfTest, Status};
 use crate::tap::about::WhenFull;
-use crate::tap::{self, About, Tap, Tapped};
+use crate::tap::{self, About, EngineKind, Tap, Tapped};
 pub use check::{CheckError, describe, lines};
 pub use engine::{Asked, Engine as ChosenEngine, EngineChoice, Setup, choose};
 pub use kernel::{run as run_kernel, undo, undo_word};
@@ -157,7 +157,14 @@ impl<'a> Forwarding<'a> {
         }
         let tap = match (&options.tap, folder) {
             (Some(options), Some(folder)) => {
-                Some(start_tap(plan, options, folder, &policies, &engine, seed)?)
+                let frames = engine.frames();
+                let subject = Subject {
+                    engine: EngineKind::User,
+                    interfaces: [plan.home.name.clone(), plan.internet.name.clone()],
+                    epoch_ns: engine.epoch_ns(),
+                    pool: [frames.capacity(), frames.slot()],
+                };
+                Some(start_tap(subject, options, folder, &policies, seed)?)
             }
             _ => None,
         };
@@ -323,15 +330,22 @@ fn cannot_record(tap: &tap::Options, error: &std::io::Error) -> Failure {
     Failure(Exit::Output, format!("--tap {}: cannot record there: {error}", tap.folder.display()))
 }
 
+/// What is recorded.
+struct Subject {
+    engine: EngineKind,
+    interfaces: [String; 2],
+    epoch_ns: u64,
+    pool: [usize; 2],
+}
+
 fn start_tap(
-    plan: &Plan,
+    subject: Subject,
     options: &tap::Options,
     folder: tap::Folder,
     policies: &Policies<'_>,
-    engine: &Engine,
     seed: Seed,
 ) -> anyhow::Result<Tap> {
-    let frames = engine.frames();
+    let Subject { engine, interfaces, epoch_ns, pool } = subject;
     // The copy of the policy in the recording has another file name, from which a policy without a name would take its name.
     let mut overrides = policies.overrides().to_vec();
     overrides.push(("name".into(), serde_json::to_string(&policies.current.name)?));
@@ -342,13 +356,13 @@ fn start_tap(
         policy_hash: policies.current.hash.clone(),
         overrides,
         seed: seed.0,
-        epoch_ns: engine.epoch_ns(),
+        epoch_ns,
         snap: options.snap,
-        interfaces: [plan.home.name.clone(), plan.internet.name.clone()],
-        pool: [frames.capacity(), frames.slot()],
+        interfaces,
+        engine,
+        pool,
     };
-    Ok(Tap::start(folder, options, &about, &policies.text, frames)
-        .map_err(|error| cannot_record(options, &error))?)
+    Ok(Tap::start(folder, options, &about, &policies.text).map_err(|error| cannot_record(options, &error))?)
 }
 
 fn report(tap: &tap::TapStatus) {

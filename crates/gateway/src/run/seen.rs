@@ -8,6 +8,7 @@ use gamelane_device::watch::{Watch, What};
 
 use crate::policy::Policy;
 use crate::status::WatchStatus;
+use crate::tap::Tap;
 use crate::watched::Watched;
 
 /// What is watched, and what is known from it.
@@ -33,8 +34,8 @@ impl Seen {
         Self { watch, watched: Watched::new(policy, seed, clock.now()), queues }
     }
 
-    /// Takes what happened since the last call. Returns when to look again: sooner if much happened.
-    pub(super) fn drain(&mut self) -> Duration {
+    /// Takes what happened since the last call, and records it. Returns when to look again: sooner if much happened.
+    pub(super) fn drain(&mut self, mut tap: Option<&mut Tap>) -> Duration {
         let Self { watch: Ok(watch), watched, queues } = self else { return TURN };
         let mut events = 0;
         watch.drain(|event, reason| {
@@ -45,7 +46,10 @@ impl Seen {
                 _ => Direction::BOTH.into_iter().find(|way| queues[way.index()] == event.interface),
             };
             if let Some(direction) = direction {
-                watched.take(event, direction, reason);
+                let outcome = watched.take(event, direction, reason);
+                if let Some(tap) = &mut tap {
+                    tap.saw(event, direction, &outcome, watched.now());
+                }
             }
         });
         if events > MANY { SHORT_TURN } else { TURN }

@@ -123,7 +123,7 @@ impl Looking {
         let (mut looked, mut shown) = (None, Instant::ZERO);
         loop {
             let now = self.clock.now();
-            let turn = self.seen.drain();
+            let turn = self.seen.drain(None);
             let is_over =
                 self.signals.end_asked() || options.span.is_some_and(|span| now >= Instant::ZERO + span);
             self.signals.reload_asked();

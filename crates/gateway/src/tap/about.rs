@@ -50,10 +50,24 @@ pub struct About {
     pub epoch_ns: u64,
     /// Bytes kept of each frame.
     pub snap: u32,
-    /// Interfaces towards the home and the internet.
+    /// Interfaces towards the home and the internet; of Linux's queues, those where packets queue, down and up.
     pub interfaces: [String; 2],
-    /// Number of frames in the pool, and bytes of each.
+    /// Whose queues they were.
+    #[serde(default)]
+    pub engine: EngineKind,
+    /// Number of frames in the pool, and bytes of each; zeros for Linux's queues.
     pub pool: [usize; 2],
+}
+
+/// Whose queues were recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EngineKind {
+    /// Those of the gateway. Their decisions can be repeated.
+    #[default]
+    User,
+    /// Those of Linux. What they decided is recorded.
+    Kernel,
 }
 
 impl About {

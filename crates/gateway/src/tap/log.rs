@@ -1,6 +1,8 @@
 //! The log of a tap. It starts with a line of text that names the format. Each record is a byte for kind and direction, then numbers
 //! in LEB128. A record that is cut short ends the log: the writer was killed.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
 use gamelane_core::{Direction, DropReason, Instant};
 
 /// First line of a log; the number is its schema.
@@ -31,12 +33,18 @@ pub enum Event {
     Lost(u64),
     /// `stood_still`.
     StoodStill,
+    /// The frame that arrives next has this many packets (Linux's queues).
+    Large(u32),
+    /// Address and port at home of the frame that arrives next, which has the router's.
+    Home(SocketAddr),
+    /// The frame that leaves next does so past the shaper (Linux's queues).
+    Past,
     /// The gateway ended.
     End,
 }
 
 /// Longest record in bytes.
-pub const LONGEST: usize = 1 + 10 + 1;
+pub const LONGEST: usize = 1 + 1 + 16 + 2;
 
 /// Appends an event.
 pub fn write(log: &mut Vec<u8>, event: Event) {
@@ -70,6 +78,21 @@ pub fn write(log: &mut Vec<u8>, event: Event) {
             number(log, events);
         }
         Event::StoodStill => tag(STOOD_STILL, any),
+        Event::Large(packets) => {
+            tag(LARGE, any);
+            number(log, packets.into());
+        }
+        Event::Home(home) => {
+            tag(HOME, any);
+            let address = match home.ip() {
+                IpAddr::V4(address) => (4, u128::from(u32::from(address)).to_be_bytes()),
+                IpAddr::V6(address) => (6, u128::from(address).to_be_bytes()),
+            };
+            log.push(address.0);
+            log.extend(address.1);
+            log.extend(home.port().to_be_bytes());
+        }
+        Event::Past => tag(PAST, any),
         Event::End => tag(END, any),
     }
 }
@@ -95,6 +118,21 @@ pub fn read(log: &mut &[u8]) -> Option<Event> {
         LOST => Event::Lost(read_number(&mut rest)?),
         END => Event::End,
         STOOD_STILL => Event::StoodStill,
+        LARGE => Event::Large(read_number(&mut rest)?.try_into().ok()?),
+        HOME => {
+            let version = byte(&mut rest)?;
+            let (address, after) = rest.split_first_chunk()?;
+            let (port, after) = after.split_first_chunk()?;
+            rest = after;
+            let address = u128::from_be_bytes(*address);
+            let ip = match version {
+                4 => IpAddr::from(Ipv4Addr::from(u32::try_from(address).ok()?)),
+                6 => IpAddr::from(Ipv6Addr::from(address)),
+                _ => return None,
+            };
+            Event::Home(SocketAddr::new(ip, u16::from_be_bytes(*port)))
+        }
+        PAST => Event::Past,
         _ => return None,
     };
     *log = rest;
@@ -139,6 +177,9 @@ const RELOADED: u8 = 8;
 const LOST: u8 = 9;
 const END: u8 = 10;
 const STOOD_STILL: u8 = 11;
+const LARGE: u8 = 12;
+const HOME: u8 = 13;
+const PAST: u8 = 14;
 
 #[cfg(test)]
 mod tests {
@@ -161,6 +202,10 @@ mod tests {
             any::<u64>().prop_map(Event::Reloaded),
             any::<u64>().prop_map(Event::Lost),
             Just(Event::StoodStill),
+            any::<u32>().prop_map(Event::Large),
+            any::<std::net::SocketAddrV4>().prop_map(|home| Event::Home(home.into())),
+            any::<(Ipv6Addr, u16)>().prop_map(|home| Event::Home(home.into())),
+            Just(Event::Past),
             Just(Event::End),
         ]
     }

@@ -18,13 +18,15 @@ mod writer;
 use std::io::{Result, Write as _};
 
 use gamelane_capture::blocks::{self, Stamp};
+use gamelane_core::headers::ETHERNET_HEADER;
 use gamelane_core::{Direction, DropReason, Duration, Instant};
-use gamelane_device::{FrameId, Frames, Plane};
+use gamelane_device::{FrameId, Frames, Plane, watch};
 use serde::{Deserialize, Serialize};
 
 use crate::gateway::Gateway;
 use crate::policy::Policy;
-pub use about::{About, Options, WhenFull};
+use crate::watched::{self, Outcome};
+pub use about::{About, EngineKind, Options, WhenFull};
 pub use folder::Folder;
 use log::Event;
 use writer::{Chunk, Writer};
@@ -87,17 +89,11 @@ impl Point {
 }
 
 impl Tap {
-    /// Starts to write into `folder`. `frames` and `about` are those of the running gateway.
+    /// Starts to write into `folder`. `about` is that of the running gateway.
     ///
     /// # Errors
     /// If a file cannot be made there.
-    pub fn start(
-        folder: Folder,
-        options: &Options,
-        about: &About,
-        policy: &str,
-        frames: &Frames,
-    ) -> Result<Self> {
+    pub fn start(folder: Folder, options: &Options, about: &About, policy: &str) -> Result<Self> {
         let writer = Writer::start(folder, options, about, policy)?;
         let chunk = writer.free();
         Ok(Self {
@@ -105,7 +101,7 @@ impl Tap {
             chunk,
             epoch_ns: about.epoch_ns,
             snap: options.snap as usize,
-            came: vec![(0, Instant::ZERO); frames.capacity()].into(),
+            came: vec![(0, Instant::ZERO); about.pool[0]].into(),
             next_number: 0,
             now: Instant::ZERO,
             missing: 0,
@@ -211,6 +207,47 @@ impl Tap {
         let bytes = frames.bytes(frame);
         let stamp = self.stamp(point, direction, bytes.len(), now);
         self.record_frame(event, now, Some((stamp, bytes, comment.as_str())));
+    }
+}
+
+impl Tap {
+    /// Records what happened at one of Linux's queues, as it was understood.
+    pub fn saw(&mut self, event: &watch::Event<'_>, direction: Direction, outcome: &Outcome, now: Instant) {
+        let now = now.max(self.now);
+        let len = ETHERNET_HEADER as usize + event.len as usize;
+        let stamp = |point| self.stamp(point, direction, len, now);
+        match *outcome {
+            Outcome::Came { number, packets, home } => {
+                let stamp = stamp(Point::In);
+                self.next_number = number + 1;
+                if packets > 1 {
+                    self.record(Event::Large(packets), now);
+                }
+                if let Some(home) = home {
+                    self.record(Event::Home(home), now);
+                }
+                self.record_frame(Event::Arrived(direction), now, Some((stamp, event.frame, "")));
+            }
+            Outcome::Left { number, waited } => {
+                let (stamp, comment) = (stamp(Point::Out), Comment::new(number, "left", waited));
+                if event.priority == watched::PAST_THE_SHAPER {
+                    self.record(Event::Past, now);
+                }
+                let frame = Some((stamp, event.frame, comment.as_str()));
+                self.record_frame(Event::Left(direction, number), now, frame);
+            }
+            Outcome::Dropped { number, waited, reason } => {
+                let (stamp, comment) = (stamp(Point::Dropped), Comment::new(number, reason.name(), waited));
+                let frame = Some((stamp, event.frame, comment.as_str()));
+                self.record_frame(Event::Dropped(direction, number, reason), now, frame);
+            }
+            Outcome::Unknown => {}
+        }
+    }
+
+    /// Records that shapers which follow their link may decide.
+    pub fn followed(&mut self, now: Instant) {
+        self.record(Event::Timeout, now.max(self.now));
     }
 }
 
@@ -326,18 +363,12 @@ mod tests {
             epoch_ns: 0,
             snap: 160,
             interfaces: Default::default(),
+            engine: EngineKind::User,
             pool: [1, 64],
         };
         let path = folder.path().join("tap");
         let options = Options { folder: path.clone(), snap: 160, size: 1 << 30, when_full: WhenFull::Stop };
-        let mut tap = Tap::start(
-            Folder::make(&options.folder, None).unwrap(),
-            &options,
-            &about,
-            "",
-            &Frames::new(1, 64),
-        )
-        .unwrap();
+        let mut tap = Tap::start(Folder::make(&options.folder, None).unwrap(), &options, &about, "").unwrap();
         tap.record(Event::Timeout, Instant::ZERO);
         tap.flush();
         // As if the disk were busy with all chunks.

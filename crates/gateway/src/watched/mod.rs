@@ -1,92 +1,119 @@
 //! Linux's queues, as the events of [`gamelane_device::watch`] show them: the same knowledge of flows as the gateway in user space has,
 //! although Linux forwards. Pure: events come in, in order.
+//!
+//! ```text
+//! events -> Watched: which packet is this? -> Ledger: counters, delays, flows, shapers that follow their link
+//! ```
 
+mod ledger;
 mod reason;
 mod translated;
 mod waiting;
 
-use gamelane_core::headers::{TCP_HEADER, UDP_HEADER};
-use gamelane_core::{
-    ByteCount, Direction, DropReason, Ecn, Instant, IpLen, Overhead, PacketMeta, Protocol, Seed,
-};
-use gamelane_device::Headers;
-use gamelane_device::watch::{Event, What};
-use gamelane_qdisc::{Backlog, Classifier};
-use gamelane_stage::following::Follower;
+use std::net::SocketAddr;
+use std::ops::Deref;
 
-use crate::gateway::following::Listening;
-use crate::gateway::{self, Account, CONVERSATIONS};
+use gamelane_core::{Direction, DropReason, Duration, Instant, Seed};
+use gamelane_device::watch::{Event, What};
+
 use crate::kernel::Handle;
 use crate::policy::Policy;
-use crate::truth::{Passed, Truth};
+pub use ledger::{Arrival, Ledger, Packet};
 use translated::Translated;
-use waiting::{End, Waiting, WaitingPackets};
+use waiting::{End, WaitingPackets};
 
-/// What is known of the queues of both directions.
+/// What an event means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A packet came.
+    Came {
+        /// Its number, counted from 0.
+        number: u64,
+        /// Packets on the wire.
+        packets: u32,
+        /// Its address at home, if it has the router's.
+        home: Option<SocketAddr>,
+    },
+    /// It left, or a segment of it.
+    Left {
+        /// Its number.
+        number: u64,
+        /// Time in the queue.
+        waited: Duration,
+    },
+    /// It was dropped, or a segment of it.
+    Dropped {
+        /// Its number.
+        number: u64,
+        /// Time in the queue.
+        waited: Duration,
+        /// Why.
+        reason: DropReason,
+    },
+    /// Nothing is known of this packet.
+    Unknown,
+}
+
+/// What is known of the queues of both directions. It is read as its [`Ledger`].
 #[derive(Debug)]
 pub struct Watched {
     waiting: WaitingPackets,
     translated: Translated,
-    truth: Truth,
-    accounts: [Account; 2],
-    backlogs: [Backlog; 2],
+    ledger: Ledger,
     /// Drops by the kernel's number of the reason.
     reasons: [Vec<(u32, u64)>; 2],
-    unseen: u64,
-    overheads: [Overhead; 2],
-    classifier: Option<Classifier>,
-    following: Option<Listening>,
     now: Instant,
 }
 
+impl Deref for Watched {
+    type Target = Ledger;
+
+    fn deref(&self) -> &Ledger {
+        &self.ledger
+    }
+}
+
 impl Watched {
-    /// Makes an empty one. With a policy, packets are put into its classes, and its shapers that follow their link are served.
+    /// Makes an empty one, with the [`Ledger`] of this policy.
     pub fn new(policy: Option<&Policy>, seed: Seed, now: Instant) -> Self {
-        let mut own = Self {
+        Self {
             waiting: WaitingPackets::default(),
             translated: Translated::default(),
-            truth: Truth::new(CONVERSATIONS, seed.stream("gateway/truth").bits()),
-            accounts: Default::default(),
-            backlogs: Default::default(),
+            ledger: Ledger::new(policy, seed, now),
             reasons: Default::default(),
-            unseen: 0,
-            overheads: [Overhead::None; 2],
-            classifier: None,
-            following: None,
             now,
-        };
-        if let Some(policy) = policy {
-            own.reload(policy, now);
         }
-        own
     }
 
-    /// Changes the policy. Shapers that follow their link keep their rates where the new policy allows it.
+    /// Changes the policy ([`Ledger::reload`]).
     pub fn reload(&mut self, policy: &Policy, now: Instant) {
-        self.classifier = gateway::classifier(policy);
-        self.overheads = gateway::overheads(policy);
-        if let Some(config) = &policy.classifier {
-            self.truth.judge_by(config.flows.behaviour);
-        }
-        let before = std::mem::replace(&mut self.following, Listening::new(policy.autorate, now));
-        if let (Some(own), Some(before)) = (&mut self.following, before) {
-            own.succeed(before);
-        }
+        self.ledger.reload(policy, now);
+    }
+
+    /// Lets the shapers that follow their link decide, if it is time.
+    pub fn follow(&mut self, now: Instant) {
+        self.ledger.follow(now);
     }
 
     /// Takes an event at the queue of `direction`. `name` is the kernel's of its reason, if it is a drop.
-    pub fn take(&mut self, event: &Event<'_>, direction: Direction, name: Option<&str>) {
+    pub fn take(&mut self, event: &Event<'_>, direction: Direction, name: Option<&str>) -> Outcome {
         // Two processors may read the clock in another order than they write.
         self.now = self.now.max(event.at);
-        match event.what {
-            What::Came => self.came(event, direction),
+        let outcome = match event.what {
+            What::Came => Some(self.came(event, direction)),
             What::Left => self.left(event, direction),
             What::Passed => {
                 self.came(event, direction);
-                self.left(event, direction);
+                self.left(event, direction)
             }
             What::Dropped(number) => self.dropped(event, direction, number, name),
-        }
+        };
+        outcome.unwrap_or(Outcome::Unknown)
+    }
+
+    /// When the last event happened. It never goes back.
+    pub const fn now(&self) -> Instant {
+        self.now
     }
 
     /// Forgets packets of which nothing was heard for minutes.
@@ -101,200 +128,87 @@ impl Watched {
         self.forget_gone();
     }
 
-    /// Packets that came and were not seen to leave or to be dropped.
-    pub const fn unseen(&self) -> u64 {
-        self.unseen
-    }
-
-    fn forget_gone(&mut self) {
-        while let Some(gone) = self.waiting.gone() {
-            self.unseen += u64::from(gone.left);
-            subtract(&mut self.backlogs[gone.direction.index()], gone.left, gone.meta.len.bytes());
-        }
-    }
-
-    /// Lets the shapers that follow their link decide, if it is time.
-    pub fn follow(&mut self, now: Instant) {
-        let Some(following) = &mut self.following else { return };
-        for direction in Direction::BOTH {
-            // It may ask for a probe; a gateway sends none.
-            following.shapers.handle_timeout(direction, now);
-        }
-    }
-
-    /// The shaper of `direction`, if it follows its link.
-    pub fn follower(&self, direction: Direction) -> Option<&Follower> {
-        self.following.as_ref()?.shapers.follower(direction)
-    }
-
-    /// Counters of a direction. `no_room` and `not_sent` stay zero.
-    pub const fn account(&self, direction: Direction) -> &Account {
-        &self.accounts[direction.index()]
-    }
-
-    /// Packets and bytes that wait.
-    pub const fn backlog(&self, direction: Direction) -> Backlog {
-        self.backlogs[direction.index()]
-    }
-
-    /// What is known of flows.
-    pub const fn truth(&self) -> &Truth {
-        &self.truth
-    }
-
     /// Drops by the kernel's number of the reason.
     pub fn reasons(&self, direction: Direction) -> &[(u32, u64)] {
         &self.reasons[direction.index()]
     }
 
-    fn came(&mut self, event: &Event<'_>, direction: Direction) {
-        let Self { truth, translated, classifier, following, now, .. } = self;
-        let (headers, mut meta) = translated.read(event, direction, *now);
-        if let (Some(classifier), Some(key)) = (classifier, headers.key()) {
-            meta.class = classifier.classify(&meta, key, direction, *now);
+    fn forget_gone(&mut self) {
+        while let Some(gone) = self.waiting.gone() {
+            self.ledger.gone(&gone);
         }
-        meta.flow = truth.arrived(&headers, &meta, direction, *now);
-        if let (Some(following), Direction::Down) = (following, direction) {
-            following.came(&headers, event.frame, &meta, truth, *now);
-        }
-        let packets = segments(event, &headers);
-        let account = &mut self.accounts[direction.index()];
-        account.counters.arrived += u64::from(packets);
-        account.not_ip += u64::from(headers.ip.is_none());
-        let backlog = &mut self.backlogs[direction.index()];
-        // Before this packet: a full queue drops it.
-        account.most = account.most.max(backlog.packets);
-        backlog.packets += packets;
-        backlog.bytes += meta.len.bytes();
-        let packet =
-            Waiting { meta, headers, direction, came: event.at, len: event.len, packets, left: packets };
+    }
+
+    fn came(&mut self, event: &Event<'_>, direction: Direction) -> Outcome {
+        let (headers, meta, home) = self.translated.read(event, direction, self.now);
+        let segments = event.segments.map(|(payload, count)| (payload, count.into()));
+        let arrival = Arrival { headers, meta, frame: event.frame, len: event.len, segments };
+        let packet = self.ledger.came(&arrival, direction, event.at, self.now);
         self.waiting.insert(event.packet, packet);
         self.forget_gone();
+        Outcome::Came { number: packet.number, packets: packet.packets, home }
+    }
+
+    fn left(&mut self, event: &Event<'_>, direction: Direction) -> Option<Outcome> {
+        let packet = self.packet(event, direction)?;
+        let is_past = event.priority == PAST_THE_SHAPER;
+        self.ledger.left(&packet, event.at, packet.is_marked(event.frame), is_past, self.now);
+        Some(Outcome::Left { number: packet.number, waited: event.at.saturating_since(packet.came) })
+    }
+
+    fn dropped(
+        &mut self,
+        event: &Event<'_>,
+        direction: Direction,
+        kernel_reason: u32,
+        name: Option<&str>,
+    ) -> Option<Outcome> {
+        let packet = self.packet(event, direction)?;
+        let waited = event.at.saturating_since(packet.came);
+        let reason = reason::of(name, waited);
+        self.ledger.dropped(&packet, reason, self.now);
+        let reasons = &mut self.reasons[direction.index()];
+        match reasons.iter_mut().find(|(known, _)| *known == kernel_reason) {
+            Some((_, count)) => *count += u64::from(packet.left),
+            None => reasons.push((kernel_reason, packet.left.into())),
+        }
+        Some(Outcome::Dropped { number: packet.number, waited, reason })
     }
 
     /// The packet of an event: one that waits, or a segment of one that the queue or its interface has split.
-    fn packet(&mut self, event: &Event<'_>, direction: Direction) -> Option<Waiting> {
+    fn packet(&mut self, event: &Event<'_>, direction: Direction) -> Option<Packet> {
         let packet = self.find(event, direction);
         self.forget_gone();
-        let packet = packet?;
-        subtract(&mut self.backlogs[packet.direction.index()], packet.left, packet.meta.len.bytes());
-        Some(packet)
+        packet
     }
 
-    fn find(&mut self, event: &Event<'_>, direction: Direction) -> Option<Waiting> {
-        match self.waiting.take(event.packet, event.len) {
-            Some(packet) => Some(packet),
-            None if self.waiting.has_large() => {
-                let (headers, meta) = self.translated.read(event, direction, self.now);
-                let is_dropped = matches!(event.what, What::Dropped(_));
-                let end = End::new(&meta, direction, is_dropped);
-                if event.segments.is_some() {
-                    return self.waiting.take_large(event.packet, end);
-                }
-                let sequence = headers.ip.and_then(|ip| ip.tcp).map(|tcp| tcp.sequence);
-                if is_dropped && self.waiting.was_sent(event.packet, sequence) {
-                    return None;
-                }
-                let whole = self.waiting.take_segment(event.packet, end, sequence)?;
-                let meta = PacketMeta { len: IpLen(event.len), ..whole.meta };
-                Some(Waiting { meta, packets: 1, left: 1, ..whole })
-            }
-            None => None,
+    fn find(&mut self, event: &Event<'_>, direction: Direction) -> Option<Packet> {
+        let known = self.waiting.take(event.packet, event.len);
+        if known.is_some() || !self.waiting.has_large() {
+            return known;
         }
-    }
-
-    fn left(&mut self, event: &Event<'_>, direction: Direction) {
-        let Some(Waiting { meta, headers, came, left: packets, .. }) = self.packet(event, direction) else {
-            return;
-        };
-        let Self { truth, following, now, overheads, .. } = self;
-        let sojourn = event.at.saturating_since(came);
-        // A large packet has the headers of one.
-        let bytes = meta.len.bytes() + u64::from(packets - 1) * u64::from(header(event, &headers));
-        let account = &mut self.accounts[direction.index()];
-        account.most = account.most.max(self.backlogs[direction.index()].packets + packets);
-        account.counters.delivered += u64::from(packets);
-        account.bytes += bytes;
-        let each = IpLen((bytes / u64::from(packets)) as u32);
-        let wire_bytes = overheads[direction.index()].wire_len(each).bytes() * u64::from(packets);
-        account.wire_bytes += wire_bytes;
-        account.sojourn.record_many(sojourn, packets);
-        let passed = Passed { packets, bytes: ByteCount(bytes), sojourn };
-        truth.left(&meta, direction, &passed, *now);
-        if let Some(following) = following
-            && event.priority != PAST_THE_SHAPER
-        {
-            following.left(direction, ByteCount(wire_bytes), &headers, &meta, truth, *now);
+        let (headers, meta, _) = self.translated.read(event, direction, self.now);
+        let is_dropped = matches!(event.what, What::Dropped(_));
+        let end = End::new(&meta, direction, is_dropped);
+        if event.segments.is_some() {
+            return self.waiting.take_large(event.packet, end);
         }
-        if meta.ecn != Ecn::Ce && is_marked(event, &headers) {
-            account.counters.marked += u64::from(packets);
-            truth.marked(&meta, direction, packets);
+        let sequence = headers.ip.and_then(|ip| ip.tcp).map(|tcp| tcp.sequence);
+        if is_dropped && self.waiting.was_sent(event.packet, sequence) {
+            return None;
         }
-    }
-
-    fn dropped(&mut self, event: &Event<'_>, direction: Direction, number: u32, name: Option<&str>) {
-        let Some(Waiting { meta, came, left: packets, .. }) = self.packet(event, direction) else { return };
-        let reason: DropReason = reason::of(name, event.at.saturating_since(came));
-        self.accounts[direction.index()].counters.dropped.add_many(reason, u64::from(packets));
-        self.truth.dropped(&meta, direction, reason, packets, self.now);
-        let reasons = &mut self.reasons[direction.index()];
-        match reasons.iter_mut().find(|(known, _)| *known == number) {
-            Some((_, count)) => *count += u64::from(packets),
-            None => reasons.push((number, packets.into())),
-        }
+        let whole = self.waiting.take_segment(event.packet, end, sequence)?;
+        Some(whole.segment(event.len))
     }
 }
 
-fn subtract(backlog: &mut Backlog, packets: u32, bytes: u64) {
-    backlog.packets = backlog.packets.saturating_sub(packets);
-    backlog.bytes = if backlog.packets == 0 { 0 } else { backlog.bytes.saturating_sub(bytes) };
-}
-
-/// Packets on the wire.
-fn segments(event: &Event<'_>, headers: &Headers) -> u32 {
-    match (event.segments, &headers.ip) {
-        (None, _) => 1,
-        (Some((_, count)), _) if count > 0 => count.into(),
-        // Frames of others, such as virtual machines, do not say.
-        (Some((payload, _)), Some(_)) => {
-            event.len.saturating_sub(header(event, headers)).div_ceil(payload.into()).max(1)
-        }
-        (Some(_), None) => 1,
-    }
-}
-
-/// Bytes before the payload, from the IP header on.
-fn header(event: &Event<'_>, headers: &Headers) -> u32 {
-    let Some(ip) = &headers.ip else { return 0 };
-    let transport = match (ip.key.protocol, event.frame.get(ip.transport_at + TCP_OFFSET_AT)) {
-        (Protocol::Tcp, Some(offset)) => u32::from(offset >> 4) * 4,
-        (Protocol::Tcp, None) => TCP_HEADER,
-        _ => UDP_HEADER,
-    };
-    (ip.transport_at - ip.ip_at) as u32 + transport
-}
-
-/// Whether a packet that leaves says "congestion experienced". Its headers are where they were when it came.
-fn is_marked(event: &Event<'_>, headers: &Headers) -> bool {
-    let start = headers.ip.as_ref().and_then(|ip| event.frame.get(ip.ip_at..));
-    match start {
-        Some([first, second, ..]) if first >> 4 == 4 => second & 3 == 3,
-        Some([first, second, ..]) if first >> 4 == 6 => second >> 4 & 3 == 3,
-        _ => false,
-    }
-}
-
-/// Where the header of TCP says how long it is.
-const TCP_OFFSET_AT: usize = 12;
 /// Class of packets that the kernel's shaper lets pass ([`crate::kernel`]).
-const PAST_THE_SHAPER: u32 = Handle::OWN.0;
+pub(crate) const PAST_THE_SHAPER: u32 = Handle::OWN.0;
 
 #[cfg(test)]
 mod tests {
-    use std::net::SocketAddr;
-
-    use gamelane_core::Duration;
     use gamelane_core::headers::ETHERNET_HEADER;
+    use gamelane_qdisc::Backlog;
     use gamelane_qdisc::classify::Behaviour;
     use proptest::prelude::*;
 

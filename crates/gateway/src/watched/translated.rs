@@ -16,13 +16,14 @@ pub(super) struct Translated {
 }
 
 impl Translated {
-    /// Parses a packet, with the home's own address in place of the router's.
+    /// Parses a packet, with the home's own address in place of the router's. Returns that address, too, if there is another.
     pub(super) fn read(
         &mut self,
         event: &Event<'_>,
         direction: Direction,
         now: Instant,
-    ) -> (Headers, PacketMeta) {
+    ) -> (Headers, PacketMeta, Option<SocketAddr>) {
+        let mut known = None;
         let mut headers = parse(event);
         if let Some(ip) = &mut headers.ip {
             match (direction, event.source) {
@@ -31,24 +32,23 @@ impl Translated {
                     let port = if ip.is_fragment { 0 } else { home.port() };
                     let home = SocketAddr::new(home.ip(), port);
                     self.remember(ip.key, home);
+                    known = Some(home);
                     ip.key.source = home;
                 }
                 // On the kernel's fast path (flowtables) nothing says where it came from.
                 (Direction::Up, None) if !self.homes.is_empty() => {
-                    if let Some(home) = self.homes.get(&ip.key) {
-                        ip.key.source = *home;
-                    }
+                    known = self.homes.get(&ip.key).copied();
+                    ip.key.source = known.unwrap_or(ip.key.source);
                 }
                 (Direction::Down, _) if !self.homes.is_empty() => {
-                    if let Some(home) = self.homes.get(&at_home(ip.key, Direction::Down)) {
-                        ip.key.destination = *home;
-                    }
+                    known = self.homes.get(&at_home(ip.key, Direction::Down)).copied();
+                    ip.key.destination = known.unwrap_or(ip.key.destination);
                 }
                 _ => {}
             }
         }
         let meta = headers.meta(event.frame, now);
-        (headers, meta)
+        (headers, meta, known)
     }
 
     fn remember(&mut self, seen: FlowKey, home: SocketAddr) {

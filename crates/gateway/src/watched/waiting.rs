@@ -6,33 +6,9 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use gamelane_core::rng::mix;
 use gamelane_core::{Direction, Duration, Instant, PacketMeta};
-use gamelane_device::Headers;
 use hashbrown::HashMap;
 
-/// A packet that waits.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Waiting {
-    pub(super) meta: PacketMeta,
-    pub(super) headers: Headers,
-    pub(super) direction: Direction,
-    pub(super) came: Instant,
-    /// Bytes from the network header on.
-    pub(super) len: u32,
-    /// Packets on the wire.
-    pub(super) packets: u32,
-    /// How many of them have not left.
-    pub(super) left: u32,
-}
-
-impl Waiting {
-    /// Whether a segment that begins with this number of TCP is one of this packet's. Without numbers (UDP) it is.
-    fn has(&self, sequence: Option<u32>) -> bool {
-        match (self.headers.ip.and_then(|ip| ip.tcp), sequence) {
-            (Some(own), Some(sequence)) => sequence.wrapping_sub(own.sequence) < self.len,
-            _ => true,
-        }
-    }
-}
+use super::Packet;
 
 /// Hash of a flow, and the index of its direction.
 type Flow = (u32, usize);
@@ -40,7 +16,7 @@ type Flow = (u32, usize);
 type ByName<T> = HashMap<u64, T, BuildHasherDefault<Mixed>>;
 
 /// Large packets of a flow with their names, oldest first.
-type LargePackets = VecDeque<(u64, Waiting)>;
+type LargePackets = VecDeque<(u64, Packet)>;
 
 /// How a large packet, or a segment of one, ends.
 #[derive(Clone, Copy, Debug)]
@@ -56,9 +32,9 @@ impl End {
 
     /// A flow leaves in order: what came long before a packet that leaves is gone. What came just before may have been dropped, and
     /// its end be seen later. Returns the place of that packet then.
-    fn forget_before(self, packets: &mut LargePackets, at: usize, gone: &mut Vec<Waiting>) -> usize {
-        let Some((_, Waiting { came, .. })) = packets.get(at).filter(|_| !self.is_dropped) else { return at };
-        let is_long_before = |packet: &Waiting| came.saturating_since(packet.came) > LATEST_END;
+    fn forget_before(self, packets: &mut LargePackets, at: usize, gone: &mut Vec<Packet>) -> usize {
+        let Some((_, Packet { came, .. })) = packets.get(at).filter(|_| !self.is_dropped) else { return at };
+        let is_long_before = |packet: &Packet| came.saturating_since(packet.came) > LATEST_END;
         let over = packets.iter().take(at).take_while(|(_, packet)| is_long_before(packet)).count();
         gone.extend(packets.drain(..over).map(|(_, packet)| packet));
         at - over
@@ -68,18 +44,18 @@ impl End {
 /// All packets that wait.
 #[derive(Debug, Default)]
 pub(super) struct WaitingPackets {
-    small: ByName<Waiting>,
+    small: ByName<Packet>,
     large: BTreeMap<Flow, LargePackets>,
     /// Segments that left, with their number of TCP. Some drivers free what they have sent as if they dropped it.
     sent: ByName<Option<u32>>,
     /// Packets that are gone without being seen to leave. They wait to be taken off the backlog.
-    gone: Vec<Waiting>,
+    gone: Vec<Packet>,
     expired: Instant,
 }
 
 impl WaitingPackets {
     /// Adds a packet.
-    pub(super) fn insert(&mut self, name: u64, packet: Waiting) {
+    pub(super) fn insert(&mut self, name: u64, packet: Packet) {
         self.sent.remove(&name);
         // Where the one with this name went, nobody looks. A large one may have been split, and its segments still wait.
         self.gone.extend(self.small.remove(&name));
@@ -92,7 +68,7 @@ impl WaitingPackets {
     }
 
     /// Takes a packet of `len` that is not large.
-    pub(super) fn take(&mut self, name: u64, len: u32) -> Option<Waiting> {
+    pub(super) fn take(&mut self, name: u64, len: u32) -> Option<Packet> {
         let packet = self.small.remove(&name)?;
         if packet.len == len {
             return Some(packet);
@@ -108,7 +84,7 @@ impl WaitingPackets {
     }
 
     /// Takes a large packet that leaves or is dropped whole.
-    pub(super) fn take_large(&mut self, name: u64, end: End) -> Option<Waiting> {
+    pub(super) fn take_large(&mut self, name: u64, end: End) -> Option<Packet> {
         self.change_large(end.flow, |packets, gone| {
             // The newest: an older one with this name is gone.
             let at = packets.iter().rposition(|(own, _)| *own == name)?;
@@ -118,7 +94,7 @@ impl WaitingPackets {
     }
 
     /// Takes a segment off the flow's large packet that has it. Returns that packet as it was before.
-    pub(super) fn take_segment(&mut self, name: u64, end: End, sequence: Option<u32>) -> Option<Waiting> {
+    pub(super) fn take_segment(&mut self, name: u64, end: End, sequence: Option<u32>) -> Option<Packet> {
         let found = self.change_large(end.flow, |packets, gone| {
             let at = packets.iter().position(|(_, packet)| packet.has(sequence))?;
             let at = end.forget_before(packets, at, gone);
@@ -152,7 +128,7 @@ impl WaitingPackets {
     }
 
     /// Takes a packet that is gone without being seen to leave.
-    pub(super) fn gone(&mut self) -> Option<Waiting> {
+    pub(super) fn gone(&mut self) -> Option<Packet> {
         self.gone.pop()
     }
 
@@ -162,7 +138,7 @@ impl WaitingPackets {
             return;
         }
         self.expired = now;
-        let is_old = |packet: &Waiting| now.saturating_since(packet.came) > LONGEST;
+        let is_old = |packet: &Packet| now.saturating_since(packet.came) > LONGEST;
         let Self { small, large, gone, .. } = self;
         small.retain(|_, packet| {
             if is_old(packet) {
@@ -181,8 +157,8 @@ impl WaitingPackets {
     fn change_large(
         &mut self,
         flow: Flow,
-        change: impl FnOnce(&mut LargePackets, &mut Vec<Waiting>) -> Option<Waiting>,
-    ) -> Option<Waiting> {
+        change: impl FnOnce(&mut LargePackets, &mut Vec<Packet>) -> Option<Packet>,
+    ) -> Option<Packet> {
         let packets = self.large.get_mut(&flow)?;
         let found = change(packets, &mut self.gone);
         if packets.is_empty() {

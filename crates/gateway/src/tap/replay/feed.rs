@@ -10,16 +10,22 @@ use std::path::Path;
 
 use gamelane_capture::FrameHeaders;
 use gamelane_core::headers::UDP_HEADER;
-use gamelane_core::{Direction, DropReason, Duration, Ecn, FlowId, FlowKey, Instant, Protocol};
-use gamelane_device::{FrameId, Headers, at_home};
+use gamelane_core::{Direction, DropReason, Duration, Ecn, FlowId, FlowKey, Instant, IpLen, Protocol};
+use gamelane_device::{Headers, at_home};
+use gamelane_qdisc::Backlog;
 use gamelane_qdisc::classify::Behaviour;
 use gamelane_record::totals::{FollowerTotals, QueueTotals};
 use gamelane_record::{BacklogMeter, Event, Flow, Recorder as _, Records, RunSummary, Seen, Totals, View};
+use gamelane_stage::following::Follower;
+use gamelane_stage::voap::VoapCounters;
 use gamelane_traffic::config::Schedule;
 
-use super::{Replay, ReplayError, Report};
-use crate::gateway::Gateway;
+use super::{Replay, ReplayError, Report, seen};
+use crate::gateway::{Account, Gateway};
 use crate::status::{behaviour_name, protocol_name};
+use crate::tap::{About, EngineKind};
+use crate::truth::Truth;
+use crate::watched::Ledger;
 
 /// Records of a recorded run.
 #[derive(Debug)]
@@ -48,16 +54,70 @@ const QUIET: Duration = Duration::from_secs(60);
 /// # Errors
 /// If it cannot be replayed, or this version of the program decides otherwise than the recorded one.
 pub fn recorded(folder: &Path) -> Result<Recorded, ReplayError> {
-    let mut replay = Replay::run(folder, None, Some(Feed::default()))?;
-    let feed = replay.feed.take().unwrap_or_default();
-    let (end, seed) = (replay.now, replay.about.seed);
-    let (totals, version) = (feed.totals(&replay.gateway, end), replay.about.version.clone());
-    let report = replay.finish();
-    if let Some(first) = report.first {
-        return Err(ReplayError::Differs { first, version });
+    let about = About::read(folder).map_err(ReplayError::Missing)?;
+    if about.engine == EngineKind::Kernel {
+        return seen::recorded(folder, &about);
     }
-    let records = feed.into_records(end);
-    Ok(Recorded { summary: RunSummary::new(seed, &records, &totals), records, report })
+    let mut replay = Replay::run(folder, None, Some(Feed::default()))?;
+    let (feed, end) = (replay.feed.take().unwrap_or_default(), replay.now);
+    let (gateway, report) = replay.finish();
+    match report.first {
+        Some(first) => Err(ReplayError::Differs { first, version: about.version }),
+        None => Ok(feed.finish(&gateway, about.seed, end, report)),
+    }
+}
+
+/// What a feed needs to know of a gateway besides its packets.
+pub(super) trait Known {
+    fn truth(&self) -> &Truth;
+    fn backlog(&self, direction: Direction) -> Backlog;
+    fn follower(&self, direction: Direction) -> Option<&Follower>;
+    fn account(&self, direction: Direction) -> &Account;
+    fn voap(&self) -> Option<VoapCounters>;
+}
+
+impl Known for Gateway {
+    fn truth(&self) -> &Truth {
+        self.truth()
+    }
+
+    fn backlog(&self, direction: Direction) -> Backlog {
+        self.backlog(direction)
+    }
+
+    fn follower(&self, direction: Direction) -> Option<&Follower> {
+        self.follower(direction)
+    }
+
+    fn account(&self, direction: Direction) -> &Account {
+        self.account(direction)
+    }
+
+    fn voap(&self) -> Option<VoapCounters> {
+        self.voap().copied()
+    }
+}
+
+impl Known for Ledger {
+    fn truth(&self) -> &Truth {
+        self.truth()
+    }
+
+    fn backlog(&self, direction: Direction) -> Backlog {
+        self.backlog(direction)
+    }
+
+    fn follower(&self, direction: Direction) -> Option<&Follower> {
+        self.follower(direction)
+    }
+
+    fn account(&self, direction: Direction) -> &Account {
+        self.account(direction)
+    }
+
+    fn voap(&self) -> Option<VoapCounters> {
+        None
+    }
 }
 
 /// Events of a replay. The lane of a packet is the position of its conversation.
@@ -66,8 +126,8 @@ pub(super) struct Feed {
     events: Vec<(Instant, Event<'static>)>,
     conversations: Vec<Conversation>,
     known: BTreeMap<FlowKey, FlowId>,
-    /// By slot of the pool: the packet there, if it has a conversation.
-    inside: Vec<Option<Inside>>,
+    /// Packets inside that have a conversation, by slot of the pool or by number.
+    inside: BTreeMap<u64, Inside>,
     backlogs: [BacklogMeter; 2],
     sampled: Instant,
 }
@@ -85,15 +145,18 @@ struct Conversation {
 
 #[derive(Clone, Copy, Debug)]
 struct Inside {
+    /// One packet on the wire.
     packet: Seen,
     ecn: Ecn,
     /// Bytes of UDP's payload.
     payload: Option<u64>,
+    /// How many packets on the wire have not left.
+    left: u32,
 }
 
 impl Feed {
     /// Samples the gateway up to `now`, before it is called then.
-    pub(super) fn sample(&mut self, gateway: &Gateway, now: Instant) {
+    pub(super) fn sample(&mut self, gateway: &impl Known, now: Instant) {
         if self.sampled + SAMPLE_EVERY <= now {
             self.judge(gateway);
         }
@@ -114,38 +177,45 @@ impl Feed {
     }
 
     /// Notes the state of the gateway after a call.
-    pub(super) fn called(&mut self, gateway: &Gateway, now: Instant) {
+    pub(super) fn called(&mut self, gateway: &impl Known, now: Instant) {
         for direction in Direction::BOTH {
             self.backlogs[direction.index()].observe(gateway.backlog(direction), now);
         }
     }
 
-    /// Takes a frame that is about to be given to the gateway.
-    pub(super) fn came(&mut self, direction: Direction, frame: FrameId, bytes: &[u8], now: Instant) {
-        if self.inside.len() <= frame.index() {
-            self.inside.resize(frame.index() + 1, None);
-        }
-        let headers = Headers::parse(bytes).ip;
-        self.inside[frame.index()] = headers.map(|headers| {
-            let lane = self.lane(at_home(headers.key, direction), now);
-            let packet = Seen { lane, len: headers.len, sent_at: now, waited: Duration::ZERO };
+    /// Takes a frame that comes to the gateway, with this many packets on the wire.
+    pub(super) fn came(
+        &mut self,
+        direction: Direction,
+        place: u64,
+        packets: u32,
+        headers: &Headers,
+        now: Instant,
+    ) {
+        self.inside.remove(&place);
+        let Some(headers) = headers.ip else { return };
+        let lane = self.lane(at_home(headers.key, direction), now);
+        let len = IpLen((headers.len.bytes() / u64::from(packets.max(1))) as u32);
+        let packet = Seen { lane, len, sent_at: now, waited: Duration::ZERO };
+        for _ in 0..packets {
             self.events.push((now, Event::Sent { direction, packet }));
-            let own = &mut self.conversations[lane.index()];
-            own.last = now;
-            own.bytes += packet.len.bytes();
-            if headers.tcp.is_some_and(|tcp| tcp.flags.syn) {
-                // A new connection on these ports: both ends begin to count anew.
-                own.acknowledged = [None; 2];
-            }
-            if let Some(bytes) = acknowledges(&headers, &mut own.acknowledged[direction.index()]) {
-                self.events.push((now, Event::Goodput { lane, bytes }));
-            }
-            Inside { packet, ecn: headers.ecn, payload: payload(&headers) }
-        });
+        }
+        let own = &mut self.conversations[lane.index()];
+        own.last = now;
+        own.bytes += headers.len.bytes();
+        if headers.tcp.is_some_and(|tcp| tcp.flags.syn) {
+            // A new connection on these ports: both ends begin to count anew.
+            own.acknowledged = [None; 2];
+        }
+        if let Some(bytes) = acknowledges(&headers, &mut own.acknowledged[direction.index()]) {
+            self.events.push((now, Event::Goodput { lane, bytes }));
+        }
+        let payload = payload(&headers).map(|bytes| bytes / u64::from(packets.max(1)));
+        self.inside.insert(place, Inside { packet, ecn: headers.ecn, payload, left: packets });
     }
 
     /// Notes what conversations behave like. One that was evicted keeps what was last noted.
-    fn judge(&mut self, gateway: &Gateway) {
+    fn judge(&mut self, gateway: &impl Known) {
         for known in gateway.truth().conversations() {
             if let Some(lane) = self.known.get(&known.key) {
                 self.conversations[lane.index()].behaviour = known.behaviour;
@@ -153,24 +223,48 @@ impl Feed {
         }
     }
 
-    /// Takes a frame that left.
-    pub(super) fn left(&mut self, direction: Direction, frame: FrameId, bytes: &[u8], now: Instant) {
-        let Some(Inside { packet, ecn, payload }) = self.inside[frame.index()].take() else { return };
+    /// Takes packets that left, or of a large one this many. `says_ce` if they say "congestion experienced".
+    pub(super) fn left(
+        &mut self,
+        direction: Direction,
+        place: u64,
+        packets: u32,
+        says_ce: bool,
+        now: Instant,
+    ) {
+        let Some(Inside { packet, ecn, payload, .. }) = self.take(place, packets) else { return };
         let packet = Seen { waited: now.saturating_since(packet.sent_at), ..packet };
-        self.events.push((now, Event::Received { direction, packet }));
-        if ecn != Ecn::Ce && Headers::parse(bytes).ip.is_some_and(|ip| ip.ecn == Ecn::Ce) {
-            self.events.push((now, Event::Marked { direction, packet }));
-        }
-        if let Some(bytes) = payload {
-            self.events.push((now, Event::Goodput { lane: packet.lane, bytes }));
+        for _ in 0..packets {
+            self.events.push((now, Event::Received { direction, packet }));
+            if ecn != Ecn::Ce && says_ce {
+                self.events.push((now, Event::Marked { direction, packet }));
+            }
+            if let Some(bytes) = payload {
+                self.events.push((now, Event::Goodput { lane: packet.lane, bytes }));
+            }
         }
     }
 
-    /// Takes a frame that was dropped.
-    pub(super) fn dropped(&mut self, direction: Direction, frame: FrameId, reason: DropReason, now: Instant) {
-        if let Some(Inside { packet, .. }) = self.inside[frame.index()].take() {
-            self.events.push((now, Event::Dropped { direction, packet, reason }));
+    /// Takes packets that were dropped, or of a large one this many.
+    pub(super) fn dropped(
+        &mut self,
+        direction: Direction,
+        place: u64,
+        packets: u32,
+        reason: DropReason,
+        now: Instant,
+    ) {
+        if let Some(Inside { packet, .. }) = self.take(place, packets) {
+            let dropped =
+                std::iter::repeat_n((now, Event::Dropped { direction, packet, reason }), packets as usize);
+            self.events.extend(dropped);
         }
+    }
+
+    fn take(&mut self, place: u64, packets: u32) -> Option<Inside> {
+        let inside = self.inside.get_mut(&place)?;
+        inside.left = inside.left.saturating_sub(packets);
+        if inside.left == 0 { self.inside.remove(&place) } else { Some(*inside) }
     }
 
     fn lane(&mut self, key: FlowKey, now: Instant) -> FlowId {
@@ -182,7 +276,14 @@ impl Feed {
         })
     }
 
-    fn totals(&self, gateway: &Gateway, end: Instant) -> Totals {
+    /// Makes the records.
+    pub(super) fn finish(self, gateway: &impl Known, seed: u64, end: Instant, report: Report) -> Recorded {
+        let totals = self.totals(gateway, end);
+        let records = self.into_records(end);
+        Recorded { summary: RunSummary::new(seed, &records, &totals), records, report }
+    }
+
+    fn totals(&self, gateway: &impl Known, end: Instant) -> Totals {
         let span = end.saturating_since(Instant::ZERO);
         let queue = |direction: Direction| {
             let (account, mut meter) = (gateway.account(direction), self.backlogs[direction.index()]);
@@ -204,7 +305,7 @@ impl Feed {
         };
         Totals {
             queues: Direction::BOTH.map(queue).into(),
-            voap: gateway.voap().copied(),
+            voap: gateway.voap(),
             autorate: Direction::BOTH.map(follower),
             ..Totals::default()
         }

@@ -5,14 +5,15 @@
 mod feed;
 mod recording;
 mod report;
+mod seen;
 
 use std::path::Path;
 
-use gamelane_core::{Direction, DropReason, Instant, Seed};
-use gamelane_device::{Frames, Plane as _};
+use gamelane_core::{Direction, DropReason, Ecn, Instant, Seed};
+use gamelane_device::{Frames, Headers, Plane as _};
 
 use super::log::Event;
-use super::{About, Point, about};
+use super::{About, EngineKind, Point, about};
 use crate::gateway::{DroppedFrame, Gateway};
 use crate::policy::Policy;
 use feed::Feed;
@@ -26,7 +27,7 @@ pub use report::{Differences, Ended, Report};
 /// # Errors
 /// If there is no complete recording, or a policy is refused.
 pub fn replay(folder: &Path, policy: Option<&Path>) -> Result<Report, ReplayError> {
-    Ok(Replay::run(folder, policy, None)?.finish())
+    Ok(Replay::run(folder, policy, None)?.finish().1)
 }
 
 struct Replay<'a> {
@@ -49,6 +50,9 @@ impl<'a> Replay<'a> {
     /// Replays everything.
     fn run(folder: &'a Path, policy: Option<&Path>, feed: Option<Feed>) -> Result<Self, ReplayError> {
         let about = About::read(folder).map_err(ReplayError::Missing)?;
+        if about.engine == EngineKind::Kernel {
+            return Err(ReplayError::OfLinux);
+        }
         let first = about::policy(folder, 0);
         let policy = Policy::load(policy.unwrap_or(&first), &about.overrides)?;
         let mut replay = Self { feed, ..Self::new(folder, about, &policy)? };
@@ -70,23 +74,7 @@ impl<'a> Replay<'a> {
         };
         let mut gateway = Gateway::new(policy, Seed(about.seed));
         gateway.watch_drops();
-        let report = Report {
-            schema: 1,
-            policy: policy.name.clone(),
-            policy_hash: policy.hash.clone(),
-            recorded_hash: about.policy_hash.clone(),
-            identical: false,
-            calls: 0,
-            frames: 0,
-            left: 0,
-            dropped: 0,
-            windows_lowered: 0,
-            reloads: 0,
-            until_s: 0.0,
-            ended: Ended::Cut,
-            differences: Differences::default(),
-            first: None,
-        };
+        let report = Report::new(policy, &about);
         Ok(Self {
             recording: Recording::open(folder)?,
             about,
@@ -154,6 +142,9 @@ impl<'a> Replay<'a> {
             Event::NoRoom(direction) => self.gateway.no_room(direction),
             Event::NotSent(direction) => self.gateway.not_sent(direction),
             Event::StoodStill => self.gateway.stood_still(self.now),
+            Event::Large(_) | Event::Home(_) | Event::Past => {
+                return Err(self.recording.damaged("an event of Linux's queues".into()));
+            }
             Event::Reloaded(number) => {
                 self.report.reloads += 1;
                 let policy =
@@ -192,7 +183,8 @@ impl<'a> Replay<'a> {
             Some(id) => {
                 self.numbers[id.index()] = number;
                 if let Some(feed) = feed {
-                    feed.came(direction, id, frames.bytes(id), self.now);
+                    let headers = Headers::parse(frames.bytes(id));
+                    feed.came(direction, id.index() as u64, 1, &headers, self.now);
                 }
                 self.gateway.handle_frame(direction, id, frames, self.now);
             }
@@ -223,7 +215,9 @@ impl<'a> Replay<'a> {
         }
         if let Some(id) = got {
             if let Some(feed) = &mut self.feed {
-                feed.left(direction, id, self.frames.bytes(id), self.now);
+                let ip = Headers::parse(self.frames.bytes(id)).ip;
+                let says_ce = ip.is_some_and(|ip| ip.ecn == Ecn::Ce);
+                feed.left(direction, id.index() as u64, 1, says_ce, self.now);
             }
             self.frames.give_back(id);
         }
@@ -235,7 +229,7 @@ impl<'a> Replay<'a> {
         let Self { gateway, numbers, feed, now, .. } = self;
         let ours = gateway.drain_drops().map(|DroppedFrame { direction, frame, reason }| {
             if let Some(feed) = feed {
-                feed.dropped(direction, frame, reason, *now);
+                feed.dropped(direction, frame.index() as u64, 1, reason, *now);
             }
             (direction, numbers[frame.index()], reason)
         });
@@ -284,14 +278,15 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn finish(self) -> Report {
+    fn finish(self) -> (Gateway, Report) {
         let Differences { left, dropped, bytes } = self.report.differences;
-        Report {
+        let report = Report {
             identical: left + dropped + bytes == 0,
             until_s: self.now.as_secs_f64(),
             windows_lowered: self.gateway.voap().map_or(0, |voap| voap.lowered),
             ..self.report
-        }
+        };
+        (self.gateway, report)
     }
 }
 

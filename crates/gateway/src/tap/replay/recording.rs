@@ -23,6 +23,11 @@ pub enum ReplayError {
          `gamelane analyze` explains the frames of this one"
     )]
     Rotated,
+    /// It is of Linux's queues.
+    #[error(
+        "these are decisions of Linux, and they cannot be repeated\n  hint:    `gamelane report DIR` shows what they did"
+    )]
+    OfLinux,
     /// A file of it is damaged.
     #[error("{path}: {problem}")]
     Damaged {

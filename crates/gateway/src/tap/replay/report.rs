@@ -4,6 +4,9 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use crate::policy::Policy;
+use crate::tap::About;
+
 /// Result of a replay, schema 1.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
@@ -74,6 +77,27 @@ pub struct Differences {
 }
 
 impl Report {
+    /// Of a recording from which nothing was read yet.
+    pub(super) fn new(policy: &Policy, about: &About) -> Self {
+        Self {
+            schema: 1,
+            policy: policy.name.clone(),
+            policy_hash: policy.hash.clone(),
+            recorded_hash: about.policy_hash.clone(),
+            identical: false,
+            calls: 0,
+            frames: 0,
+            left: 0,
+            dropped: 0,
+            windows_lowered: 0,
+            reloads: 0,
+            until_s: 0.0,
+            ended: Ended::Cut,
+            differences: Differences::default(),
+            first: None,
+        }
+    }
+
     /// Describes it for people.
     pub fn describe(&self) -> String {
         let mut out = String::new();
