@@ -120,6 +120,11 @@ impl<'a> Watching<'a> {
         let mut seen = Seen::start([0; 2], 0, Some(&policies.current), seed, clock);
         needs_packets(&policies.current, &operations, &seen).map_err(anyhow::Error::msg)?;
         if let Some(error) = seen.status().error {
+            if options.tap.is_some() {
+                anyhow::bail!(
+                    "--tap: single packets are not seen: {error}\n  hint:    --engine user can record"
+                );
+            }
             tracing::warn!("whether a game is fine cannot be told: single packets are not seen: {error}");
         }
         for foreign in kernel.make_room(&operations, options.replace)? {
