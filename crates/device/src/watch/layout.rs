@@ -41,9 +41,9 @@ pub(super) struct Packet {
 /// A tracked connection: the tuples of its two directions, before addresses are translated.
 #[derive(Debug)]
 pub(super) struct Tracked {
-    /// From the connection to the source of the first direction.
+    /// Bytes from the connection to the source address of its first direction.
     pub(super) source: i16,
-    /// From one direction's to the other's.
+    /// Bytes from there to the source address of the other direction.
     pub(super) next: i16,
 }
 

@@ -102,7 +102,7 @@ impl Point {
 
 const NO_WAKEUP: i32 = 1;
 
-/// A program that is being written. In `R6` is the packet, and once it is reserved, in `R9` the record.
+/// A program that is being written. `R6` holds the packet. `R9` holds the record once that is reserved.
 #[derive(Default)]
 struct Body {
     code: Vec<Instruction>,

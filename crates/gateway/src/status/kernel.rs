@@ -45,7 +45,7 @@ pub struct KernelQueue<'a> {
     pub most: u32,
     /// What the last second showed.
     pub shaper: ShaperStatus,
-    /// Drops by the kernel's name of the reason.
+    /// Number of drops for each reason, by the kernel's name.
     pub reasons: BTreeMap<String, u64>,
 }
 

@@ -66,7 +66,7 @@ impl QueueScene {
 
 /// One frame at 60 Hz.
 const FELT: Duration = Duration::from_micros(16_667);
-/// Share of a queue from which a flow is named.
+/// A flow that holds at least this share of the queue is named.
 const MOST: f64 = 0.3;
 /// A conversation silent for longer is over.
 const OVER: Duration = Duration::from_secs(5);

@@ -211,7 +211,7 @@ impl Tap {
 }
 
 impl Tap {
-    /// Records what happened at one of Linux's queues, as it was understood.
+    /// Records an event of Linux's queues, and what it means.
     pub fn saw(&mut self, event: &watch::Event<'_>, direction: Direction, outcome: &Outcome, now: Instant) {
         let now = now.max(self.now);
         let len = ETHERNET_HEADER as usize + event.len as usize;

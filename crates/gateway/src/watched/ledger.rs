@@ -249,5 +249,5 @@ fn header(headers: &Headers, frame: &[u8]) -> u32 {
     (ip.transport_at - ip.ip_at) as u32 + transport
 }
 
-/// Where the header of TCP says how long it is.
+/// Place of the data offset in the header of TCP: how long that is.
 const TCP_OFFSET_AT: usize = 12;

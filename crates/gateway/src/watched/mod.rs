@@ -60,7 +60,7 @@ pub struct Watched {
     waiting: WaitingPackets,
     translated: Translated,
     ledger: Ledger,
-    /// Drops by the kernel's number of the reason.
+    /// Number of drops for each reason, by the kernel's number.
     reasons: [Vec<(u32, u64)>; 2],
     now: Instant,
 }

@@ -115,7 +115,7 @@ impl WaitingPackets {
         Some(found)
     }
 
-    /// Whether this segment has left. Another may have its name by now, but not its number.
+    /// Whether this segment has left. A later one may have the same name, but it has another sequence number.
     pub(super) fn was_sent(&self, name: u64, sequence: Option<u32>) -> bool {
         self.sent.get(&name) == Some(&sequence)
     }

@@ -101,13 +101,7 @@ impl<'a> Replay<'a> {
         self.report.calls += u64::from(!matches!(event, Event::Now(_)));
         match event {
             Event::Now(now) => {
-                if now < self.now || now > LAST_MOMENT {
-                    return Err(self.recording.damaged(format!(
-                        "a moment of {} s after {} s",
-                        now.as_secs_f64(),
-                        self.now.as_secs_f64()
-                    )));
-                }
+                self.recording.check_moment(self.now, now)?;
                 self.now = now;
                 if let Some(feed) = &mut self.feed {
                     feed.sample(&self.gateway, now);
@@ -297,5 +291,3 @@ type Dropping = (Direction, u64, DropReason);
 const LONGEST: usize = 0xffff + 64;
 /// Most memory for frames.
 const MOST_MEMORY: usize = 8 << 30;
-/// Latest moment of a recording that can be: 30 days after its start.
-const LAST_MOMENT: Instant = Instant::from_nanos(30 * 86_400 * 1_000_000_000);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gamelane_capture::{CaptureError, RawCapture};
-use gamelane_core::Direction;
+use gamelane_core::{Direction, Instant};
 use gamelane_scenario::ScenarioError;
 
 use crate::tap::log::{self, Event};
@@ -101,6 +101,15 @@ impl<'a> Recording<'a> {
         }
     }
 
+    /// Checks a moment that was just read: none goes back, or is far from the start.
+    pub(super) fn check_moment(&self, before: Instant, now: Instant) -> Result<(), ReplayError> {
+        if (before..=LAST_MOMENT).contains(&now) {
+            return Ok(());
+        }
+        let (now, before) = (now.as_secs_f64(), before.as_secs_f64());
+        Err(self.damaged(format!("a moment of {now} s after {before} s")))
+    }
+
     /// What is wrong with the decisions that were just read.
     pub(super) fn damaged(&self, problem: String) -> ReplayError {
         ReplayError::Damaged { path: about::decisions(self.folder, self.part), problem }
@@ -148,3 +157,6 @@ fn open_part(folder: &Path, part: u64) -> Result<(Vec<u8>, RawCapture), ReplayEr
     }
     Ok((log, RawCapture::open(&about::frames(folder, part))?))
 }
+
+/// Latest moment of a recording that can be: 30 days after its start.
+const LAST_MOMENT: Instant = Instant::from_nanos(30 * 86_400 * 1_000_000_000);

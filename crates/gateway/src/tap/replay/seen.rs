@@ -10,7 +10,7 @@ use gamelane_device::Headers;
 
 use super::feed::Feed;
 use super::recording::Recording;
-use super::{Ended, LAST_MOMENT, Recorded, ReplayError, Report};
+use super::{Ended, Recorded, ReplayError, Report};
 use crate::policy::Policy;
 use crate::tap::log::Event;
 use crate::tap::{About, Point, about};
@@ -66,10 +66,8 @@ impl Seen<'_> {
     fn take(&mut self, event: Event) -> Result<bool, ReplayError> {
         self.report.calls += u64::from(!matches!(event, Event::Now(_)));
         match event {
-            Event::Now(now) if now < self.now || now > LAST_MOMENT => {
-                return Err(self.recording.damaged(format!("a moment of {} s", now.as_secs_f64())));
-            }
             Event::Now(now) => {
+                self.recording.check_moment(self.now, now)?;
                 self.now = now;
                 self.feed.sample(&self.ledger, now);
             }
