@@ -194,9 +194,6 @@ impl Watched {
             return self.waiting.take_large(event.packet, end);
         }
         let sequence = headers.ip.and_then(|ip| ip.tcp).map(|tcp| tcp.sequence);
-        if is_dropped && self.waiting.was_sent(event.packet, sequence) {
-            return None;
-        }
         let whole = self.waiting.take_segment(event.packet, end, sequence)?;
         Some(whole.segment(event.len))
     }
@@ -388,16 +385,24 @@ mod tests {
         scene.then(10, 142, Dropped(66), Up, &segment, More::default());
         scene.then(10, 143, Left, Up, &next, More::default());
         assert_eq!((scene.watched.account(Up).counters.delivered, scene.watched.unseen()), (17, 1));
+        // Sent again: the segment has the name and the number of one that left, but is of another packet.
+        scene.then(10, 1, Came, Up, &large(2), of(2));
+        scene.then(10, 150, Left, Up, &segment, More::default());
+        scene.then(10, 151, Left, Up, &segment, More::default());
+        scene.then(10, 1, Came, Up, &large(2), of(2));
+        scene.then(10, 150, Dropped(66), Up, &segment, More::default());
+        scene.then(10, 151, Dropped(66), Up, &segment, More::default());
+        assert_eq!(scene.watched.account(Up).counters.dropped.total(), 7);
         // A driver that frees what it has sent as if it dropped it.
         scene.then(10, 1, Came, Up, &large(2), of(2));
         scene.then(10, 130, Left, Up, &segment, More::default());
         scene.then(10, 130, Dropped(2), Up, &segment, More::default());
         scene.then(10, 131, Left, Up, &segment, More::default());
-        assert_eq!(scene.watched.account(Up).counters.dropped.total(), 5);
+        assert_eq!(scene.watched.account(Up).counters.dropped.total(), 7);
         // One that leaves whole.
         scene.then(10, 1, Came, Up, &large(4), of(4));
         scene.then(10, 1, Left, Up, &large(4), of(4));
-        assert_eq!(scene.watched.account(Up).counters.delivered, 23);
+        assert_eq!(scene.watched.account(Up).counters.delivered, 25);
         assert!(!scene.watched.waiting.has_large());
     }
 

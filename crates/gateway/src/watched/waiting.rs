@@ -46,8 +46,9 @@ impl End {
 pub(super) struct WaitingPackets {
     small: ByName<Packet>,
     large: BTreeMap<Flow, LargePackets>,
-    /// Segments that left, with their number of TCP. Some drivers free what they have sent as if they dropped it.
-    sent: ByName<Option<u32>>,
+    /// Segments that left: the number of their large packet, and their own of TCP. Some drivers free what they have sent as if they
+    /// dropped it.
+    sent: ByName<(u64, Option<u32>)>,
     /// Packets that are gone without being seen to leave. They wait to be taken off the backlog.
     gone: Vec<Packet>,
     expired: Instant,
@@ -95,8 +96,12 @@ impl WaitingPackets {
 
     /// Takes a segment off the flow's large packet that has it. Returns that packet as it was before.
     pub(super) fn take_segment(&mut self, name: u64, end: End, sequence: Option<u32>) -> Option<Packet> {
+        let sent = self.sent.get(&name).copied();
         let found = self.change_large(end.flow, |packets, gone| {
             let at = packets.iter().position(|(_, packet)| packet.has(sequence))?;
+            if end.is_dropped && sent == Some((packets[at].1.number, sequence)) {
+                return None;
+            }
             let at = end.forget_before(packets, at, gone);
             let (_, packet) = packets.get_mut(at)?;
             let before = *packet;
@@ -110,14 +115,9 @@ impl WaitingPackets {
             self.sent.clear();
         }
         if !end.is_dropped {
-            self.sent.insert(name, sequence);
+            self.sent.insert(name, (found.number, sequence));
         }
         Some(found)
-    }
-
-    /// Whether this segment has left. A later one may have the same name, but it has another sequence number.
-    pub(super) fn was_sent(&self, name: u64, sequence: Option<u32>) -> bool {
-        self.sent.get(&name) == Some(&sequence)
     }
 
     /// Forgets what waits: the queues are others.
