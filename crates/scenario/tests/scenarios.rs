@@ -186,6 +186,24 @@ fn parameters_of_cake_and_dualpi2_arrive() {
 }
 
 #[test]
+fn cake_has_the_rate_of_a_shaper_that_keeps_it() {
+    let file = folder().join("household.toml");
+    let rate = |sets: &[(&str, &str)]| {
+        let all: Vec<_> =
+            [("gateway.up", r#"{ queue = "cake" }"#)].into_iter().chain(sets.iter().copied()).collect();
+        let model = model(&read(&file, &all));
+        let DisciplineConfig::Cake(cake) = &model.hop(Direction::Up).queue else { panic!("another queue") };
+        cake.bandwidth.map(|rate| rate.bps() / 1000)
+    };
+    let shape = ("gateway.shape", "900kbit");
+    assert_eq!(rate(&[]), None, "a link is no shaper");
+    assert_eq!(rate(&[shape]), Some(900));
+    assert_eq!(rate(&[shape, ("gateway.up.bandwidth", "800kbit")]), Some(800));
+    assert_eq!(rate(&[shape, ("gateway.up.bandwidth", "false")]), None);
+    assert_eq!(rate(&[shape, ("gateway.autorate", "true")]), None);
+}
+
+#[test]
 fn parts_of_the_gateway_can_be_switched_off() {
     let model_of = |name: &str, sets: &[(&str, &str)]| model(&read(&folder().join(name), sets));
     assert!(model_of("voap.toml", &[]).gateway.voap.is_some());

@@ -43,7 +43,7 @@ pub(super) fn access(
             Medium::Docsis { upstream, ethernet }
         }
         LinkKind::WifiG => {
-            let below = Below { direction: Direction::Up, rate: None, overhead: Overhead::None };
+            let below = Below { direction: Direction::Up, rate: None, shape: None, overhead: Overhead::None };
             let place = place_of_queue("station");
             let queue = queue::classless(&scenario.gateway.station, &below, &place)?;
             Medium::WifiG(wifi::network(scenario, flows, queue, &top.key("link"))?)
@@ -72,13 +72,18 @@ pub(super) fn access(
     Ok(Access { medium, shape, modem, isp })
 }
 
-/// The shaper or link behind the gateway's queue of a direction.
-pub(super) fn below(access: &Access, links: &[LinkConfig; 2], direction: Direction) -> Below {
+/// The shaper or link behind the gateway's queue of a direction. The rate of a shaper may `follow` that of the link.
+pub(super) fn below(access: &Access, links: &[LinkConfig; 2], direction: Direction, follows: bool) -> Below {
     match &access.shape[direction.index()] {
-        Some(shaper) => Below { direction, rate: Some(shaper.rate), overhead: shaper.overhead },
+        Some(shaper) => {
+            let rate = Some(shaper.rate);
+            Below { direction, rate, shape: rate.filter(|_| !follows), overhead: shaper.overhead }
+        }
         None => match (&access.medium, direction) {
             // The access point's radio.
-            (Medium::WifiG(_), Direction::Down) => Below { direction, rate: None, overhead: Overhead::None },
+            (Medium::WifiG(_), Direction::Down) => {
+                Below { direction, rate: None, shape: None, overhead: Overhead::None }
+            }
             _ => medium_below(&access.medium, links, direction),
         },
     }
@@ -88,7 +93,7 @@ pub(super) fn below(access: &Access, links: &[LinkConfig; 2], direction: Directi
 fn medium_below(medium: &Medium, links: &[LinkConfig; 2], direction: Direction) -> Below {
     let link = &links[direction.index()];
     let changes = matches!(medium, Medium::Trace(traces) if traces[direction.index()].is_some());
-    Below { direction, rate: (!changes).then_some(link.rate), overhead: link.overhead }
+    Below { direction, rate: (!changes).then_some(link.rate), shape: None, overhead: link.overhead }
 }
 
 const ETHERNET: Bitrate = Bitrate::from_bps(100_000_000);

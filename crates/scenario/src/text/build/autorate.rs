@@ -28,9 +28,7 @@ pub(super) fn both(
     let given = scenario.gateway.autorate.as_ref();
     let probes = flows.iter().any(|flow| flow.app == AppConfig::Probe);
     let one = |direction: Direction| {
-        let Some(keys) = given.and_then(|both| both.towards(direction)).and_then(Switch::on) else {
-            return Ok(None);
-        };
+        let Some(keys) = keys(scenario, direction) else { return Ok(None) };
         let place = match given {
             Some(EachWay::Split(_)) => gateway.key("autorate").key(direction.name()),
             _ => gateway.key("autorate"),
@@ -57,6 +55,15 @@ pub(super) fn both(
         return Err(place.key("flow").index(index).key("app").refuse(fault.hint(hint)));
     }
     Ok(models)
+}
+
+/// Whether the shaper of a direction follows its link.
+pub(super) fn follows(scenario: &Scenario, direction: Direction) -> bool {
+    keys(scenario, direction).is_some()
+}
+
+fn keys(scenario: &Scenario, direction: Direction) -> Option<&Autorate> {
+    scenario.gateway.autorate.as_ref().and_then(|both| both.towards(direction)).and_then(Switch::on)
 }
 
 /// Refuses queues with a shaper of their own, which autorate cannot set.

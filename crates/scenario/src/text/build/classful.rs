@@ -92,6 +92,8 @@ fn built_in<'a>(queue: &Queue, classes: &Classes<'_>) -> Parts<'a> {
 }
 
 fn own<'a>(queue: &Queue, classes: &Classes<'a>, below: &Below) -> Result<Parts<'a>, ScenarioError> {
+    // The shaper has the rate of all classes.
+    let below = &Below { shape: None, ..*below };
     let part = |(index, class): (usize, &'a Class)| -> Result<Part<'a>, ScenarioError> {
         let place = classes.place.index(index).key("queue");
         let queue = match &class.queue {

@@ -56,7 +56,8 @@ pub(crate) fn policy(scenario: &Scenario) -> Result<Model, ScenarioError> {
     let gateway = top.key("gateway");
     let classes = classes::classes(scenario, &flows, &ends, &gateway)?;
     let access = access::access(scenario, &mut links, &flows, &classes, &top)?;
-    let below = Direction::BOTH.map(|direction| access::below(&access, &links, direction));
+    let below = Direction::BOTH
+        .map(|direction| access::below(&access, &links, direction, autorate::follows(scenario, direction)));
     let queue = |direction: Direction| {
         let queue = match direction {
             Direction::Up => &scenario.gateway.up,

@@ -22,6 +22,8 @@ pub(super) struct Below {
     pub(super) direction: Direction,
     /// `None` if the rate varies.
     pub(super) rate: Option<Bitrate>,
+    /// Rate of the gateway's shaper, if it stays as it is.
+    pub(super) shape: Option<Bitrate>,
     /// Bytes it counts in addition to an IP packet.
     pub(super) overhead: Overhead,
 }
@@ -121,7 +123,10 @@ fn cake_config(queue: &Queue, below: &Below, place: &Place<'_>) -> Result<CakeCo
         }
         acks => filter(acks).unwrap_or(plain.ack_filter),
     };
-    let bandwidth = bandwidth(queue, below, place)?;
+    let bandwidth = match &queue.bandwidth {
+        None => below.shape,
+        Some(_) => bandwidth(queue, below, place)?,
+    };
     if bandwidth.is_some_and(|rate| rate.bps() < 16) {
         let fault = Fault::new("this rate is too low to divide among the tins").allowed("\"16bit\" or more");
         return Err(place.key("bandwidth").refuse(fault));
