@@ -37,11 +37,9 @@ pub fn plan(policy: &Policy, place: &Place) -> Result<Plan, Refused> {
         false => QueueDown::Wan,
     });
     if at == QueueDown::Wan && has_classes(Direction::Down) {
-        return Err(Refused {
-            key: "gateway.down".into(),
-            why: "it has classes, and nftables sees no packet that an IFB interface queues".into(),
-            remedy: format!("--queue-down lan: the packets queue at {} then", place.lan),
-        });
+        let why = "it has classes, and nftables sees no packet that an IFB interface queues";
+        let instead = format!("write --queue-down lan, so that packets queue at {}", place.lan);
+        return Err(Refused::new("gateway.down", why).or(instead));
     }
     let ifb = ifb_name(&place.wan);
     let devices = match at {
@@ -103,7 +101,7 @@ pub fn plan(policy: &Policy, place: &Place) -> Result<Plan, Refused> {
 
 fn refuse_stages(policy: &Policy) -> Result<(), Refused> {
     if policy.voap.is_some() {
-        return Err(Refused::only_here("gateway.voap", "Linux cannot lower the TCP windows of others"));
+        return Err(Refused::new("gateway.voap", "Linux cannot lower the TCP windows of others"));
     }
     Ok(())
 }
@@ -206,9 +204,9 @@ impl Lane<'_> {
         };
         match queue {
             DisciplineConfig::Htb(config) => self.tree(config, &mut built)?,
-            DisciplineConfig::Cake(_) => {
+            // The rate of another shaper leaves CAKE's targets and shares alone (`cake_set_rate`).
+            DisciplineConfig::Cake(own) if own.bandwidth.is_some() || shape.is_none() => {
                 let options = self.options(queue, shape)?;
-                built.is_shaped = matches!(options, Options::Cake(cake) if cake.bandwidth.is_some());
                 built.operations.push(self.qdisc(Handle::ROOT, Handle::OWN, options));
             }
             _ => {
@@ -297,8 +295,8 @@ impl Lane<'_> {
             let share = Htb {
                 rate,
                 ceil,
-                burst: self.burst(rate) + more,
-                cburst: self.burst(ceil),
+                burst: Self::burst(rate) + more,
+                cburst: Self::burst(ceil),
                 priority: class.priority,
                 quantum: class.quantum.map_or(self.frame(), |quantum| quantum.bytes() as u32),
             };
@@ -343,13 +341,14 @@ impl Lane<'_> {
 
     /// The class of a shaper.
     fn whole(&self, rate: Bitrate) -> Htb {
-        let burst = self.burst(rate);
+        let burst = Self::burst(rate);
         Htb { rate, ceil: rate, burst, cburst: burst, priority: 0, quantum: self.frame() }
     }
 
-    /// Bytes that may leave at once: a frame, or what a fast link sends between two timers of the kernel.
-    fn burst(&self, rate: Bitrate) -> u32 {
-        (rate.bps() / 8 / 1000).max(u64::from(self.frame())) as u32
+    /// Bytes that may leave at once, to make up for late timers: those of a millisecond. HTB lets a packet go if any of them is left
+    /// (`htb_class_mode`), so they may be fewer than those of a packet; a whole packet would wait behind another one in the modem.
+    fn burst(rate: Bitrate) -> u32 {
+        (rate.bps() / 8 / 1000).max(1) as u32
     }
 
     /// Bytes of a full frame.

@@ -35,10 +35,7 @@ pub fn options(config: &DisciplineConfig, around: &Around<'_>) -> Result<Options
         DisciplineConfig::DualPi2(config) => dualpi2(config, around).map(Options::DualPi2),
         DisciplineConfig::AckFilter(_) => {
             let key = format!("{}.acks", around.key);
-            Err(Refused {
-                remedy: "queue = \"cake\" filters them; --engine user can, too".into(),
-                ..Refused::only_here(key, "in Linux only CAKE filters ACKs")
-            })
+            Err(Refused::new(key, "in Linux only CAKE filters ACKs").or("write queue = \"cake\""))
         }
         DisciplineConfig::Priority(_)
         | DisciplineConfig::Drr(_)
@@ -50,12 +47,11 @@ pub fn options(config: &DisciplineConfig, around: &Around<'_>) -> Result<Options
 fn leaf(config: &QueueConfig, around: &Around<'_>) -> Result<Options, Refused> {
     let key = |name: &str| format!("{}.{name}", around.key);
     if config.parameters != ParameterSet::Linux {
-        let remedy = "write parameters = \"linux\", or use --engine user".into();
-        let why = "Linux has its own defaults and details";
-        return Err(Refused { remedy, ..Refused::only_here(key("parameters"), why) });
+        let refused = Refused::new(key("parameters"), "Linux has its own defaults and details");
+        return Err(refused.or("write parameters = \"linux\""));
     }
     if config.max_burst.is_some() {
-        return Err(Refused::only_here(key("max_burst"), "Linux has no option for it: 150 ms are fixed"));
+        return Err(Refused::new(key("max_burst"), "Linux has no option for it: 150 ms are fixed"));
     }
     let mtu = u64::from(around.mtu.0);
     let fq = parameters::fq(config.kind, ParameterSet::Linux);
@@ -66,11 +62,8 @@ fn leaf(config: &QueueConfig, around: &Around<'_>) -> Result<Options, Refused> {
     let packets = || match limit {
         Limit::Packets(packets) => Ok(packets),
         Limit::Bytes(_) => {
-            let remedy = "write a limit such as \"1000p\", or use --engine user".into();
-            Err(Refused {
-                remedy,
-                ..Refused::only_here(key("limit"), "here Linux counts packets, not bytes")
-            })
+            let refused = Refused::new(key("limit"), "here Linux counts packets, not bytes");
+            Err(refused.or("write a limit such as \"1000p\""))
         }
     };
     Ok(match config.kind {
@@ -108,9 +101,8 @@ fn leaf(config: &QueueConfig, around: &Around<'_>) -> Result<Options, Refused> {
 
 fn cake(config: &CakeConfig, around: &Around<'_>) -> Result<Cake, Refused> {
     if config.grace != Grace::Linux {
-        let remedy = "write grace = \"linux\", or use --engine user".into();
-        let key = format!("{}.grace", around.key);
-        return Err(Refused { remedy, ..Refused::only_here(key, "Linux has its own grace") });
+        let refused = Refused::new(format!("{}.grace", around.key), "Linux has its own grace");
+        return Err(refused.or("write grace = \"linux\""));
     }
     Ok(Cake {
         bandwidth: around.shape.map(|(rate, _)| rate),
@@ -125,7 +117,7 @@ fn cake(config: &CakeConfig, around: &Around<'_>) -> Result<Cake, Refused> {
 }
 
 fn dualpi2(config: &DualPi2Config, around: &Around<'_>) -> Result<DualPi2, Refused> {
-    let refuse = |key: &str, why: &str| Err(Refused::only_here(format!("{}.{key}", around.key), why));
+    let refuse = |key: &str, why: &str| Err(Refused::new(format!("{}.{key}", around.key), why));
     let Limit::Packets(limit) = config.limit else {
         return refuse("limit", "here Linux counts packets, not bytes");
     };

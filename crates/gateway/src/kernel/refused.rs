@@ -9,24 +9,29 @@ pub struct Refused {
     pub key: String,
     /// Why not.
     pub why: String,
-    /// What helps.
-    pub remedy: String,
+    /// What to write instead, if anything helps but the gateway in user space.
+    pub instead: Option<String>,
 }
 
 impl Refused {
-    /// What only the gateway in user space can do.
-    pub(super) fn only_here(key: impl Into<String>, why: impl Into<String>) -> Self {
-        Self {
-            key: key.into(),
-            why: why.into(),
-            remedy: "--engine user can; it takes the place of a bridge, not of a router".into(),
-        }
+    /// What the gateway in user space can do.
+    pub(super) fn new(key: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { key: key.into(), why: why.into(), instead: None }
+    }
+
+    /// With something else to write.
+    pub(super) fn or(self, instead: impl Into<String>) -> Self {
+        Self { instead: Some(instead.into()), ..self }
     }
 }
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`: {}\n  hint:    {}", self.key, self.why, self.remedy)
+        write!(f, "`{}`: {}\n  hint:    ", self.key, self.why)?;
+        match &self.instead {
+            Some(instead) => write!(f, "{instead}, or use --engine user"),
+            None => write!(f, "--engine user can; it takes the place of a bridge, not of a router"),
+        }
     }
 }
 

@@ -146,10 +146,7 @@ fn refuse_unseen(rule: &Rule) -> Result<(), Refused> {
         None => Ok(()),
         Some((_, what)) => {
             let why = format!("the rule `{}` needs {what}, and nftables cannot see that", rule.name);
-            Err(Refused {
-                remedy: "name ports, addresses or a DSCP in a [[gateway.rule]], or use --engine user".into(),
-                ..Refused::only_here("gateway.rule", why)
-            })
+            Err(Refused::new("gateway.rule", why).or("name ports, addresses or a DSCP in a [[gateway.rule]]"))
         }
     }
 }

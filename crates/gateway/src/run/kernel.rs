@@ -199,7 +199,7 @@ impl<'a> Watching<'a> {
                 looked = now;
                 self.look(hung_up, now)?;
             }
-            self.answer(now);
+            self.answer(now)?;
         }
         // Only a gateway that runs knows when a game is over.
         if let Some(table) = table(&self.operations) {
@@ -245,11 +245,16 @@ impl<'a> Watching<'a> {
         }
         self.heed_others()?;
         self.seen.turn_to(self.devices.each_ref().map(|device| self.kernel.number(device)));
+        self.seen.look(now);
+        self.mark_games(now);
+        self.count(now)
+    }
+
+    /// Reads the counters of the queues.
+    fn count(&mut self, now: Instant) -> anyhow::Result<()> {
         for (counters, device) in self.counters.iter_mut().zip(&self.devices) {
             *counters = self.kernel.counters(device).with_context(|| format!("{device}: it was removed"))?;
         }
-        self.seen.look(now);
-        self.mark_games(now);
         let shaped = self.policies.current.with_rates(self.rates);
         let rates = shaped.lanes.each_ref().map(|lane| lane.shaper().map(|(rate, _)| rate));
         self.meter.look(&self.counters, rates, now);
@@ -338,11 +343,15 @@ impl<'a> Watching<'a> {
     }
 
     /// Answers all who asked for the status.
-    fn answer(&mut self, now: Instant) {
-        let mut status = None;
+    fn answer(&mut self, now: Instant) -> anyhow::Result<()> {
+        let Some(first) = self.mailbox.take() else { return Ok(()) };
+        self.count(now)?;
+        let status = Arc::new(self.status(now));
+        first.answer(Arc::clone(&status));
         while let Some(asked) = self.mailbox.take() {
-            asked.answer(Arc::clone(status.get_or_insert_with(|| Arc::new(self.status(now)))));
+            asked.answer(Arc::clone(&status));
         }
+        Ok(())
     }
 
     fn status(&mut self, now: Instant) -> Status {
