@@ -68,9 +68,9 @@ def side(case: Case, engine: str, place: Path) -> list[dict[str, float]]:
 
 
 def _code(engine: str) -> str:
-    """Return what makes results of an engine old: the simulator's code, or the lab's and the guest's kernel."""
+    """Return what makes results of an engine old: the simulator, or the lab, the gateway and the guest's kernel."""
     import gamelane  # noqa: PLC0415
-    from gamelane import _native  # noqa: PLC0415
+    from gamelane import _native, programs  # noqa: PLC0415
     from gamelane.commands.engines import SIM  # noqa: PLC0415
     from gamelane.guest.choice import choose  # noqa: PLC0415
 
@@ -78,7 +78,7 @@ def _code(engine: str) -> str:
         return _mark(Path(_native.__file__))
     package = Path(gamelane.__file__).parent
     files = sorted(file for part in ("lab", "guest") for file in (package / part).rglob("*.py"))
-    return " ".join((choose().label, *map(_mark, files)))
+    return " ".join((choose().label, *map(_mark, (*files, Path(programs.GATEWAY.find())))))
 
 
 def _mark(file: Path) -> str:

@@ -6,6 +6,7 @@ mod capture;
 mod datagrams;
 mod error;
 mod generate;
+mod kernel;
 mod messages;
 mod quantity;
 mod rate;
@@ -48,6 +49,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scenario::presets, module)?)?;
     module.add_function(wrap_pyfunction!(datagrams::udp_datagrams, module)?)?;
     module.add_function(wrap_pyfunction!(generate::generate, module)?)?;
+    module.add_function(wrap_pyfunction!(kernel::kernel_queues, module)?)?;
     module.add_function(wrap_pyfunction!(messages::message_schedule, module)?)?;
     module.add_function(wrap_pyfunction!(quantity::read_quantity, module)?)?;
     module.add_function(wrap_pyfunction!(quantity::quantity_units, module)?)?;

@@ -63,10 +63,10 @@ def has_classes(lane: Lane) -> bool:
     return QUEUES[lane.kind].isolates == "classes"
 
 
-def shaper(lane: Lane, device: str, default: int, *, burst: int | None = None) -> list[str]:
-    """Return the root of a device, and its class that has the whole rate. `burst` is in bytes."""
+def shaper(lane: Lane, device: str, default: int) -> list[str]:
+    """Return the root of a device, and its class that has the whole rate."""
     bps = lane.framing.stab_rate(lane.rate_bps)
-    burst = _burst(bps) if burst is None else burst
+    burst = _burst(bps)
     return [
         f"tc qdisc replace dev {device} root handle 1: {lane.framing.stab()} htb default {default}",
         f"tc class replace dev {device} parent 1: classid 1:1 htb rate {_rate(bps)} burst {burst} cburst {burst} "

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from gamelane import programs, quantity
-from gamelane.lab import sampler, toml, waiting
+from gamelane.lab import sampler, toml
 from gamelane.lab.namespaces import Host
 from gamelane.lab.plan import DIRECTIONS, Plan, Refusal, each_way
 from gamelane.lab.plan import Path as Way
@@ -64,7 +64,7 @@ class Ours:
         ends = ("--lan", "lan", "--wan", "wan")
         boxes = [home.gateway] if modem is None else [home.gateway, modem]
         home.boxes = [Box(box, partial(sampler.ask, box)) for box in boxes]
-        _start(home, home.gateway, "gateway", "forwarding", programs.GATEWAY, "run", *ends, str(home.policy), *words)
+        home.start(home.gateway, "gateway", "forwarding", programs.GATEWAY, "run", *ends, str(home.policy), *words)
         if modem is None:
             return
         file = home.folder / "modem-policy.toml"
@@ -75,7 +75,7 @@ class Ours:
         document = {"name": "modem", "link": dict(link), "gateway": {**kept, **own}}
         flows = home.plan.toml[home.plan.toml.index("[[flow]]") :]
         file.write_text(toml.lines(document) + flows, encoding="utf-8")
-        _start(home, modem, "modem", "forwarding", programs.GATEWAY, "run", *ends, str(file))
+        home.start(modem, "modem", "forwarding", programs.GATEWAY, "run", *ends, str(file))
 
 
 def _delayed(jitter: tuple[str, str], base_s: tuple[float, float]) -> dict[str, Any]:
@@ -98,10 +98,4 @@ def _impair(home: Household, box: Host, name: str, values: Mapping[str, Any], en
     file = home.folder / f"{name}.toml"
     file.write_text(toml.lines(values), encoding="utf-8")
     words = ("run", ends[0], "--to", ends[1], "--file", str(file))
-    _start(home, box, name, "impairing", programs.IMPAIR, *words)
-
-
-def _start(home: Household, box: Host, name: str, ready: str, program: programs.Program, *words: str) -> None:
-    log = home.folder / f"{name}.log"
-    home.programs.append((home.lab.start(box, program.find(), *words, log=log), log))
-    waiting.for_word(home.programs[-1][0], log, ready)
+    home.start(box, name, "impairing", programs.IMPAIR, *words)

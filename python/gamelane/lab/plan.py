@@ -135,12 +135,11 @@ class Refusal:
 
     file: str
 
-    def __call__(self, key: str, value: Any, why: str, allowed: str, hint: str) -> NoReturn:
-        """Raise an error with the reason, the allowed values and a hint."""
+    def __call__(self, key: str, value: Any, why: str, allowed: str | None, hint: str) -> NoReturn:
+        """Raise an error with the reason, the allowed values if they are known, and a hint."""
         given = f'"{value}"' if isinstance(value, str) else str(value).lower()
-        raise ScenarioError(
-            f"`{key}` in {self.file}: {why}\n  given:   {given}\n  allowed: {allowed}\n  hint:    {hint}"
-        )
+        said = "" if allowed is None else f"\n  allowed: {allowed}"
+        raise ScenarioError(f"`{key}` in {self.file}: {why}\n  given:   {given}{said}\n  hint:    {hint}")
 
 
 def _flow(

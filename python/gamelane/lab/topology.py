@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from gamelane import programs
 from gamelane.errors import LabError
+from gamelane.lab import waiting
 from gamelane.lab.namespaces import Host, Lab
 from gamelane.lab.plan import DIRECTIONS, Flow, Plan, Refusal, each_way
 from gamelane.lab.plan import Path as Way
 from gamelane.lab.tcp import settings_of
+from gamelane.programs import Program
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,12 @@ class Household:
         """Return the address of a flow's host at home."""
         return f"10.77.1.{self.plan.hosts.index(flow.host) + 1}"
 
+    def start(self, box: Host, name: str, ready: str, program: Program, *words: str) -> None:
+        """Start a program at a box, and wait until its log has the word `ready`."""
+        log = self.folder / f"{name}.log"
+        self.programs.append((self.lab.start(box, program.find(), *words, log=log), log))
+        waiting.for_word(self.programs[-1][0], log, ready)
+
     def check(self) -> None:
         """Raise if a gateway or path program has ended."""
         for program, log in self.programs:
@@ -91,7 +98,7 @@ class Between(Protocol):
         """Whether the gateway is a router: hosts send frames to its Ethernet addresses."""
 
     @property
-    def needed(self) -> tuple[programs.Program, ...]:
+    def needed(self) -> tuple[Program, ...]:
         """Programs that it needs besides those of every lab."""
 
     @property

@@ -1,13 +1,14 @@
-"""Gateway, link and paths of the lab, made by `tc` from the words of `words.py`. All of it runs in the kernel."""
+"""Gateway, link and paths of the lab in the kernel: `gamelane-gateway` sets the queues up, and `tc` the rest."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from gamelane import programs
-from gamelane.lab.kernel import available, refusals, words
-from gamelane.lab.kernel.status import Status
+from gamelane.lab import sampler
+from gamelane.lab.kernel import available, policy, refusals, words
 from gamelane.lab.namespaces import Host
 from gamelane.lab.plan import Path as Way
 from gamelane.lab.plan import Plan, Refusal
@@ -26,7 +27,7 @@ class Kernel:
     queues: tuple[str, ...] | None = None
     name: str = "kernel"
     routed: bool = True
-    needed: tuple[programs.Program, ...] = ()
+    needed: tuple[programs.Program, ...] = (programs.GATEWAY,)
     tools: Mapping[str, str] = field(default_factory=lambda: {"tc": "iproute2"})
 
     def refuse(self, plan: Plan, refusal: Refusal) -> None:
@@ -56,10 +57,17 @@ class Kernel:
             before, behind = number > 0, number + 1 < len(boxes)
             _route(box, "lan", dict.fromkeys(at_home, mac(boxes[number - 1], "wan")) if before else at_home)
             _route(box, "wan", dict.fromkeys(servers, mac(boxes[number + 1], "lan")) if behind else servers)
-        _run(home.gateway, words.gateway(plan, exact=self.exact))
+        _queue(home, home.gateway, "gateway", policy.gateway(plan))
         if modem is not None:
-            _run(modem, words.modem(plan, exact=self.exact))
-        home.boxes = [Box(box, Status(box)) for box in boxes]
+            _queue(home, modem, "modem", policy.modem(plan))
+        home.boxes = [Box(box, partial(sampler.ask, box)) for box in boxes]
+
+
+def _queue(home: Household, box: Host, name: str, text: str) -> None:
+    file = home.folder / f"{name}-policy.toml"
+    file.write_text(text, encoding="utf-8")
+    options = ("--engine", "kernel", "--lan", "lan", "--wan", "wan", "--queue-down", "lan")
+    home.start(box, name, "queueing", programs.GATEWAY, "run", *options, str(file))
 
 
 def _switch(box: Host, ends: tuple[str, str]) -> None:
@@ -70,13 +78,20 @@ def _switch(box: Host, ends: tuple[str, str]) -> None:
 
 def _route(box: Host, device: str, hosts: Mapping[str, str]) -> None:
     """Send the packets to `hosts`, addresses with their Ethernet addresses, out of a device."""
-    lines = ["sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0"]
+    lines = [
+        "sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0",
+        f"ip addr add {OWN[device]}/32 dev {device}",
+    ]
     for address, ethernet in hosts.items():
         lines += [
             f"ip route add {address}/32 dev {device}",
             f"ip neigh add {address} lladdr {ethernet} dev {device} nud permanent",
         ]
     _run(box, lines)
+
+
+OWN = {"lan": "10.77.0.1", "wan": "10.77.0.2"}
+"""Addresses of a router, on no other interface of the lab."""
 
 
 def _run(box: Host, lines: Sequence[str]) -> None:

@@ -1,0 +1,80 @@
+"""The policies of the gateway and of the modem behind it, for `gamelane-gateway run --engine kernel`. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gamelane.apply.plan import kind_of
+from gamelane.lab import toml
+from gamelane.lab.plan import DIRECTIONS, Plan
+from gamelane.lab.topology import server_address, shapes
+
+QUEUES = {"up": "modem", "down": "isp"}
+"""Keys of the queues of the link, if the gateway shapes."""
+
+
+def gateway(plan: Plan) -> str:
+    """Return the policy of the gateway: at the rate of `shape`, or else of the link."""
+    shape = shapes(plan.gateway)
+    queues = {way: plan.gateway[way] if shape[way] else _unshaped(plan.gateway[way]) for way in DIRECTIONS}
+    return _text(plan, queues, {way: shape[way] or plan.link[way] for way in DIRECTIONS})
+
+
+def modem(plan: Plan) -> str:
+    """Return the policy of the modem behind a gateway that shapes: it has the queues of the link at its rates."""
+    shape = shapes(plan.gateway)
+    shaped = [way for way in DIRECTIONS if shape[way]]
+    queues = {way: _unshaped(plan.gateway.get(QUEUES[way], {})) if way in shaped else {} for way in DIRECTIONS}
+    return _text(plan, queues, {way: plan.link[way] for way in shaped})
+
+
+def _unshaped(queue: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The rate of a link is no shaper, so CAKE does not take it for its own."""
+    return {"bandwidth": False, **queue} if kind_of(queue) == "cake" else queue
+
+
+def _text(plan: Plan, queues: Mapping[str, Mapping[str, Any]], rates: Mapping[str, str]) -> str:
+    own = {key: plan.gateway[key] for key in KEPT if key in plan.gateway}
+    filters = any(_has_classes(queue) and queue.get("acks") in FILTERS for queue in queues.values())
+    if own.get("priority") and "class" not in own and not filters:
+        own, queues = _classes(plan, queues)
+    elif "rule" in own:
+        own["rule"] = [rule for each in own["rule"] for rule in _told(plan, each)]
+    return toml.lines({"name": plan.name, "link": dict(plan.link), "gateway": {**own, **queues, "shape": rates}})
+
+
+def _classes(
+    plan: Plan, queues: Mapping[str, Mapping[str, Any]]
+) -> tuple[dict[str, Any], Mapping[str, Mapping[str, Any]]]:
+    """Write `gateway.priority` as classes and rules, because packets of the lab show of which flow they are."""
+    prioritise = [way for way in DIRECTIONS if queues[way].get("acks") == "prioritise" and _has_classes(queues[way])]
+    names = ["first", *(["acks"] if prioritise else []), "rest"]
+    classes = [{"name": name, "rate": f"{100 / len(names):.6f}%", "priority": int(name == "rest")} for name in names]
+    rules = [{"class": "first", "flows": plan.gateway["priority"]}]
+    rules += [{"class": "acks", "direction": way, "ack": True} for way in prioritise]
+    told = [rule for each in rules for rule in _told(plan, each)]
+    plain = {
+        way: {key: value for key, value in queue.items() if way not in prioritise or key != "acks"}
+        for way, queue in queues.items()
+    }
+    return {"class": classes, "rule": told}, plain
+
+
+def _told(plan: Plan, rule: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield a rule for the server of each flow that a rule names."""
+    if "flows" not in rule:
+        yield rule
+        return
+    rest = {key: value for key, value in rule.items() if key != "flows"}
+    for flow in plan.flows:
+        if flow.name in rule["flows"]:
+            yield {**rest, "address": server_address(flow)}
+
+
+def _has_classes(queue: Mapping[str, Any]) -> bool:
+    return kind_of(queue) in ("priority", "drr", "htb")
+
+
+FILTERS = ("filter", "filter-aggressive")
+KEPT = ("priority", "class", "rule", "voap", "autorate")
