@@ -28,7 +28,7 @@ MODULES = (
     *("veth", "bridge", "tun", "ifb", "inet_diag", "tcp_diag"),
     *("cls_u32", "cls_matchall", "act_mirred", "act_pedit", "sch_ingress"),
     *("sch_htb", "sch_netem", "sch_prio", "sch_pie", "sch_codel", "sch_fq_codel", "sch_fq_pie", "sch_cake"),
-    *("sch_dualpi2", "tcp_bic", "tcp_westwood", "tcp_vegas"),
+    *("sch_drr", "sch_dualpi2", "nf_tables", "tcp_bic", "tcp_westwood", "tcp_vegas"),
 )
 LATE_MODULES = ("nfit", "nd_pmem")
 COSTS = "34 MB of download, 14 MB of disk, 10 seconds"

@@ -5,18 +5,18 @@ use std::io::Error;
 use netlink_socket2::ReplyError;
 
 use super::Foreign;
-use crate::kernel::operation::{Operation, Qdisc};
+use crate::kernel::operation::{Operation, Qdisc, Table};
 
 /// Why a plan could not be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
-    /// The kernel lacks a discipline.
+    /// The kernel lacks a discipline, or nftables.
     #[error(
-        "{device}: this kernel has no {module}\n  hint:    `modprobe {module}` says why; --engine user needs no module"
+        "{place}: this kernel has no {module}\n  hint:    `modprobe {module}` says why; --engine user needs no module"
     )]
     NoModule {
-        /// The interface.
-        device: String,
+        /// The interface, or the table.
+        place: String,
         /// Name of the module.
         module: String,
     },
@@ -56,8 +56,17 @@ impl Answer {
             (self.number, operation)
         {
             return KernelError::NoModule {
-                device: device.clone(),
+                place: device.clone(),
                 module: format!("sch_{}", options.kind()),
+            };
+        }
+        // The library reports a socket that cannot be opened as error 1, whatever the reason.
+        if let (Some(libc::EPERM | libc::EPROTONOSUPPORT | libc::EOPNOTSUPP), Operation::Table(_)) =
+            (self.number, operation)
+        {
+            return KernelError::NoModule {
+                place: format!("table {}", Table::NAME),
+                module: "nf_tables".into(),
             };
         }
         let line = operation.to_string().lines().next().unwrap_or_default().to_owned();
