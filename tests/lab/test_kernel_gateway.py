@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from pathlib import Path
+
+import pytest
 
 from gamelane import programs
 from gamelane.errors import LabError
@@ -22,6 +24,7 @@ QUEUES = (
     'queue = "fq_pie", limit = "2000p"',
     'queue = "cake", rtt = "50ms", tins = "diffserv4", isolation = "dual-srchost", acks = "filter"',
     'queue = "cake", tins = "besteffort", isolation = "flows", limit = "4MiB"',
+    'queue = "cake", bandwidth = false',
     'queue = "priority"',
     'queue = "drr"',
     'queue = "htb"',
@@ -42,22 +45,53 @@ protocol = "udp"
 """
 
 
-def test_every_queue_is_set_as_tc_sets_it(tmp_path: Path) -> None:
+LIVES = (
+    "a second gateway is refused",
+    "a reload loses nothing",
+    "SIGTERM leaves nothing",
+    "SIGKILL leaves nothing",
+    "--persist leaves everything",
+    "undo leaves nothing",
+)
+FOREIGN = ("a foreign queue stays", "--replace names it", "--replace removes it")
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Return what both programs for the guest print, in one boot."""
     try:
         guest = uml.UserModeLinux.find()
     except LabError as error:
         lacking(str(error).splitlines()[0])
-    cases = [f"{framing} {queue}" for queue in QUEUES for framing in FRAMINGS]
-    (tmp_path / "cases").write_text("".join(f"{case}\n" for case in cases))
-    (tmp_path / "classes.toml").write_text(CLASSES)
-    script = ROOT / "tests" / "lab" / "kernel_gateway.sh"
-    words = ["sh", "-c", f"sh {script} {programs.GATEWAY.find()} > said 2>&1"]
+    folder = tmp_path_factory.mktemp("gateway")
+    (folder / "cases").write_text("".join(f"{case}\n" for case in _cases()))
+    (folder / "queues").write_text("".join(f"{queue}\n" for queue in QUEUES))
+    (folder / "classes.toml").write_text(CLASSES)
+    here, program = ROOT / "tests" / "lab", programs.GATEWAY.find()
+    both = f"sh {here}/kernel_gateway.sh {program}", f"{sys.executable} {here}/life_guest.py {program}"
+    script = "; ".join(f"{each} >> said 2>&1" for each in both)
     path = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
-    (tmp_path / SCRIPT).write_text(guest.script(tmp_path, path, words))
-    boot.boot(guest, tmp_path, boot.Watch("the gateway's queues", 1, threading.Event()))
+    (folder / SCRIPT).write_text(guest.script(folder, path, ["sh", "-c", script]))
+    boot.boot(guest, folder, boot.Watch("the gateway's queues", 1, threading.Event()))
+    return (folder / "said").read_text().splitlines()
+
+
+def _cases() -> list[str]:
+    return [f"{framing} {queue}" for queue in QUEUES for framing in FRAMINGS]
+
+
+def test_every_queue_is_set_as_tc_sets_it(said: list[str]) -> None:
     refused = [
         "ends with 5",
         "`gateway.priority`: it needs to see single packets",
         "single packets are not seen: this kernel was built without type information",
     ]
-    assert (tmp_path / "said").read_text().splitlines() == [*(f"same: {case}" for case in cases), *refused]
+    expected = [*(f"same: {case}" for case in _cases()), *refused]
+    assert said[: len(expected)] == expected
+
+
+def test_every_queue_survives_a_reload_and_ends_as_it_should(said: list[str]) -> None:
+    lives = [f"yes: {what}: {queue}" for queue in QUEUES for what in LIVES]
+    foreign = [f"yes: {what}: {where}" for where in ("root", "ingress") for what in FOREIGN]
+    expected = [*lives, *foreign, "yes: the module is named: dualpi2"]
+    assert said[-len(expected) :] == expected
