@@ -3,8 +3,9 @@
 Needs root, iproute2, ethtool, iperf3 and a release build: `python bench/gateway.py target/release/gamelane-gateway`.
 Prints a table row by row, with the load average, since other work slows all; the ways to frames (AF_PACKET, AF_XDP) in
 turns, for the same reason. CPU is that of the whole machine from
-/proc/stat (busy time of all processors, iperf3's ends included) over the packets that left the gateway, and for the
-gateway its own besides, in which the kernel counts the receiver's work on what it sends: that happens in its call.
+/proc/stat (time in which processors were not idle, iperf3's ends included) over the packets that left the gateway, and
+for the gateway its own besides, in which the kernel counts the receiver's work on what it sends: that happens in its
+call.
 """
 
 from __future__ import annotations
@@ -67,9 +68,9 @@ def clean() -> None:
 
 
 def busy() -> float:
-    """Seconds all processors have been busy."""
-    user, nice, system, _idle, _iowait, irq, softirq, *_ = map(int, Path("/proc/stat").read_text().split()[1:9])
-    return (user + nice + system + irq + softirq) / HZ
+    """Seconds all processors have been busy. Linux measures idle time, and takes samples of the rest."""
+    idle, iowait = map(int, Path("/proc/stat").read_text().split()[4:6])
+    return time.monotonic() * (os.cpu_count() or 1) - (idle + iowait) / HZ
 
 
 def own(pid: int) -> float:
