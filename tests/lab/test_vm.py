@@ -59,7 +59,7 @@ def test_every_queue_and_the_same_again(tmp_path: Path) -> None:
     assert list(command.place.iterdir()) == []
 
 
-SHAPED = """
+EVERY_ENGINE = """
 name = "home"
 duration = "20s"
 [link]
@@ -68,7 +68,6 @@ up = "4mbit"
 rtt = "30ms"
 overhead = "docsis"
 [gateway]
-shape = { up = "3800kbit", down = "19mbit" }
 priority = ["game"]
 [[flow]]
 name = "game"
@@ -83,17 +82,16 @@ start = "2s"
 """
 
 
-def test_a_gateway_that_shapes_does_the_same_simulated_in_user_space_and_by_linux(tmp_path: Path) -> None:
-    queues = ("codel", "pie", "fq_codel", "fq_pie", "cake", "priority", "drr", "htb")
+def test_a_gateway_does_the_same_simulated_in_user_space_and_by_linux(tmp_path: Path) -> None:
+    # Chance decides the drops of CoDel and PIE, so one run says little: `bench.agreement` has many.
+    queues = ("fq_codel", "fq_pie", "cake", "priority", "drr", "htb")
     words = ("--vm", "--compare", f"gateway.*.queue={','.join(queues)}", "--json")
-    agreement = json.loads(Command(tmp_path, SHAPED).run(*words, engine="sim,lab,kernel")[0])["agreement"]
+    agreement = json.loads(Command(tmp_path, EVERY_ENGINE).run(*words, engine="sim,lab,kernel")[0])["agreement"]
     rows = [(pair["sources"], row) for pair in agreement["pairs"] for row in pair["rows"]]
     assert len(rows) == 2 * 2 * len(queues)
     for sources, row in rows:
-        # Chance decides the drops of the first two. HTB may send 1 ms at once, at the gateway and at the modem.
-        far = 10 if row["variant"] in ("codel", "pie") else 2
         assert row["within"], (sources, row)
-        assert abs(row["difference_ms"]) < far, (sources, row)
+        assert abs(row["difference_ms"]) < 1, (sources, row)
 
 
 def test_bbr_runs_in_a_guest_and_is_refused_by_the_simulator(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 //! What Linux would run of a policy.
 
+use gamelane_core::Duration;
 use gamelane_gateway::kernel::{Forwards, Operation, Place, QueueDown, plan};
 use gamelane_gateway::policy::Policy;
 use pyo3::prelude::*;
@@ -23,6 +24,7 @@ pub(crate) fn kernel_queues(
         forwards: Forwards::Router,
         tracks: false,
         queue_down: Some(QueueDown::Lan),
+        burst: Duration::ZERO,
     };
     Ok(match plan(&policy, &place) {
         Ok(plan) => (plan.operations.iter().filter_map(kind).collect(), None),

@@ -12,6 +12,8 @@ from typing import Any
 
 HEADER = 14
 """Bytes of Ethernet header."""
+EVERY_BYTE = "mtu 2047 tsize 2048"
+"""A length for each byte. By default the table rounds lengths up to a multiple of four."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ class Framing:
         """Return the size table of a queue discipline on an Ethernet interface (tc-stab(8))."""
         linklayer = "atm" if self.kind == "atm" else "ethernet"
         mpu = f" mpu {self.mpu}" if self.mpu else ""
-        return f"stab linklayer {linklayer} overhead {self.overhead - HEADER}{mpu}"
+        exact = f" {EVERY_BYTE}" if self.mpu or self.kind == "atm" else ""
+        return f"stab linklayer {linklayer} overhead {self.overhead - HEADER}{mpu}{exact}"
 
     def stab_rate(self, bps: float) -> float:
         """Return the rate that equals `bps` where `stab` counts: it has no 64/65 encoding of PTM."""

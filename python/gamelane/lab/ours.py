@@ -12,7 +12,7 @@ from gamelane.lab import sampler, toml
 from gamelane.lab.namespaces import Host
 from gamelane.lab.plan import DIRECTIONS, Plan, Refusal, each_way
 from gamelane.lab.plan import Path as Way
-from gamelane.lab.topology import Box, Household, shapes
+from gamelane.lab.topology import Box, Household, of_link, shapes
 
 FASTER = 1.02
 """Rate of the emulated link over the gateway's rate. If the link process wakes up late, its backlog can then drain."""
@@ -61,6 +61,9 @@ class Ours:
         link = home.plan.link
         unshaped = [direction for direction in DIRECTIONS if shape[direction] is None]
         words = [f"--set=gateway.shape.{direction}={link[direction]}" for direction in unshaped]
+        queues = home.plan.gateway
+        alone = [each for each in unshaped if of_link(queues[each]) != queues[each]]
+        words += [f"--set=gateway.{direction}.bandwidth=false" for direction in alone]
         ends = ("--lan", "lan", "--wan", "wan")
         boxes = [home.gateway] if modem is None else [home.gateway, modem]
         home.boxes = [Box(box, partial(sampler.ask, box)) for box in boxes]
@@ -70,7 +73,7 @@ class Ours:
         file = home.folder / "modem-policy.toml"
         rates = {direction: link[direction] for direction in DIRECTIONS if direction not in unshaped}
         gateway = home.plan.gateway
-        own = {"up": gateway.get("modem", {}), "down": gateway.get("isp", {}), "shape": rates}
+        own = {"up": of_link(gateway.get("modem", {})), "down": of_link(gateway.get("isp", {})), "shape": rates}
         kept = {key: gateway[key] for key in ("priority", "class", "rule") if key in gateway}
         document = {"name": "modem", "link": dict(link), "gateway": {**kept, **own}}
         flows = home.plan.toml[home.plan.toml.index("[[flow]]") :]

@@ -180,6 +180,11 @@ def shapes(gateway: Mapping[str, Any]) -> dict[str, str | None]:
     return {way: value if isinstance(value, str) else None for way, value in zip(DIRECTIONS, values, strict=True)}
 
 
+def of_link(queue: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a queue of the link. The rate of a link is no shaper, so CAKE does not take it for its own."""
+    return {"bandwidth": False, **queue} if queue.get("queue") == "cake" else queue
+
+
 def bridge(host: Host, name: str) -> None:
     """Make a switch."""
     add = f"ip link add {name} type bridge stp_state 0 forward_delay 0 mcast_snooping 0"

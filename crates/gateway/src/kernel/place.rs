@@ -1,5 +1,7 @@
 //! Where a plan is carried out.
 
+use gamelane_core::Duration;
+
 use super::operation::Family;
 
 /// The interfaces of a gateway, and how Linux forwards between them.
@@ -17,6 +19,8 @@ pub struct Place {
     pub tracks: bool,
     /// Where packets to the home queue; `None`: where it fits the policy.
     pub queue_down: Option<QueueDown>,
+    /// Time whose bytes HTB may send at once, to make up for late timers.
+    pub burst: Duration,
 }
 
 /// How Linux forwards between two interfaces.

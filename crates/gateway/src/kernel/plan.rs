@@ -1,6 +1,6 @@
 //! What a policy needs of a machine. Pure.
 
-use gamelane_core::{Bitrate, Direction, Overhead};
+use gamelane_core::{Bitrate, Direction, Duration, Overhead};
 use gamelane_qdisc::classify::Rule;
 use gamelane_qdisc::{ClassMap, DisciplineConfig, HtbConfig, PriorityConfig};
 
@@ -61,6 +61,7 @@ pub fn plan(policy: &Policy, place: &Place) -> Result<Plan, Refused> {
             device: &devices[direction.index()],
             header: header(is_ethernet),
             nat: place.forwards == Forwards::Router && place.tracks,
+            burst: place.burst,
         };
         let built = lane.build()?;
         operations.extend(built.operations);
@@ -175,6 +176,7 @@ struct Lane<'a> {
     /// Bytes of header that the length of a frame includes.
     header: u32,
     nat: bool,
+    burst: Duration,
 }
 
 /// The steps of one direction.
@@ -295,8 +297,8 @@ impl Lane<'_> {
             let share = Htb {
                 rate,
                 ceil,
-                burst: Self::burst(rate) + more,
-                cburst: Self::burst(ceil),
+                burst: self.burst(rate) + more,
+                cburst: self.burst(ceil),
                 priority: class.priority,
                 quantum: class.quantum.map_or(self.frame(), |quantum| quantum.bytes() as u32),
             };
@@ -341,14 +343,14 @@ impl Lane<'_> {
 
     /// The class of a shaper.
     fn whole(&self, rate: Bitrate) -> Htb {
-        let burst = Self::burst(rate);
+        let burst = self.burst(rate);
         Htb { rate, ceil: rate, burst, cburst: burst, priority: 0, quantum: self.frame() }
     }
 
-    /// Bytes that may leave at once, to make up for late timers: those of a millisecond. HTB lets a packet go if any of them is left
-    /// (`htb_class_mode`), so they may be fewer than those of a packet; a whole packet would wait behind another one in the modem.
-    fn burst(rate: Bitrate) -> u32 {
-        (rate.bps() / 8 / 1000).max(1) as u32
+    /// Bytes that may leave at once. HTB lets a packet go if any of them is left (`htb_class_mode`), so they may be fewer than those of a
+    /// packet. A whole packet would wait behind another one in the modem.
+    fn burst(&self, rate: Bitrate) -> u32 {
+        rate.bytes_in(self.burst).bytes().clamp(1, u32::MAX.into()) as u32
     }
 
     /// Bytes of a full frame.

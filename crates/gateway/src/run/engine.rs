@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use gamelane_core::Duration;
 use gamelane_device::preflight::{self, Forwarded, IoChoice, Plan};
 
 use super::check::{CheckError, check, speeds};
@@ -52,6 +53,8 @@ pub struct Asked {
     pub io: IoChoice,
     /// Where packets to the home queue.
     pub queue_down: Option<QueueDown>,
+    /// Time whose bytes HTB may send at once.
+    pub burst: Duration,
     /// Whether an interface may be used over which the user is logged in.
     pub allow_login: bool,
     /// An option that only this program has, such as `--tap`.
@@ -91,6 +94,7 @@ fn set_up(names: [&str; 2], policy: &Policy, asked: &Asked, why: &'static str) -
         forwards: if forwarded.bridge.is_some() { Forwards::Bridge } else { Forwards::Router },
         tracks: Path::new("/proc/sys/net/netfilter/nf_conntrack_count").exists(),
         queue_down: asked.queue_down,
+        burst: asked.burst,
     };
     let plan = kernel::plan(policy, &place)?;
     speeds(policy, &forwarded.internet)?;

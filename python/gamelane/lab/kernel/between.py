@@ -57,16 +57,17 @@ class Kernel:
             before, behind = number > 0, number + 1 < len(boxes)
             _route(box, "lan", dict.fromkeys(at_home, mac(boxes[number - 1], "wan")) if before else at_home)
             _route(box, "wan", dict.fromkeys(servers, mac(boxes[number + 1], "lan")) if behind else servers)
-        _queue(home, home.gateway, "gateway", policy.gateway(plan))
+        _queue(home, home.gateway, "gateway", policy.gateway(plan), exact=self.exact)
         if modem is not None:
-            _queue(home, modem, "modem", policy.modem(plan))
+            _queue(home, modem, "modem", policy.modem(plan), exact=self.exact)
         home.boxes = [Box(box, partial(sampler.ask, box)) for box in boxes]
 
 
-def _queue(home: Household, box: Host, name: str, text: str) -> None:
+def _queue(home: Household, box: Host, name: str, text: str, *, exact: bool) -> None:
     file = home.folder / f"{name}-policy.toml"
     file.write_text(text, encoding="utf-8")
-    options = ("--engine", "kernel", "--lan", "lan", "--wan", "wan", "--queue-down", "lan")
+    options = ["--engine", "kernel", "--lan", "lan", "--wan", "wan", "--queue-down", "lan"]
+    options += ["--burst-us", "0"] if exact else []
     home.start(box, name, "queueing", programs.GATEWAY, "run", *options, str(file))
 
 

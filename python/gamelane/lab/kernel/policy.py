@@ -8,7 +8,7 @@ from typing import Any
 from gamelane.apply.plan import kind_of
 from gamelane.lab import toml
 from gamelane.lab.plan import DIRECTIONS, Plan
-from gamelane.lab.topology import server_address, shapes
+from gamelane.lab.topology import of_link, server_address, shapes
 
 QUEUES = {"up": "modem", "down": "isp"}
 """Keys of the queues of the link, if the gateway shapes."""
@@ -17,7 +17,7 @@ QUEUES = {"up": "modem", "down": "isp"}
 def gateway(plan: Plan) -> str:
     """Return the policy of the gateway: at the rate of `shape`, or else of the link."""
     shape = shapes(plan.gateway)
-    queues = {way: plan.gateway[way] if shape[way] else _unshaped(plan.gateway[way]) for way in DIRECTIONS}
+    queues = {way: plan.gateway[way] if shape[way] else of_link(plan.gateway[way]) for way in DIRECTIONS}
     return _text(plan, queues, {way: shape[way] or plan.link[way] for way in DIRECTIONS})
 
 
@@ -25,13 +25,8 @@ def modem(plan: Plan) -> str:
     """Return the policy of the modem behind a gateway that shapes: it has the queues of the link at its rates."""
     shape = shapes(plan.gateway)
     shaped = [way for way in DIRECTIONS if shape[way]]
-    queues = {way: _unshaped(plan.gateway.get(QUEUES[way], {})) if way in shaped else {} for way in DIRECTIONS}
+    queues = {way: of_link(plan.gateway.get(QUEUES[way], {})) if way in shaped else {} for way in DIRECTIONS}
     return _text(plan, queues, {way: plan.link[way] for way in shaped})
-
-
-def _unshaped(queue: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The rate of a link is no shaper, so CAKE does not take it for its own."""
-    return {"bandwidth": False, **queue} if kind_of(queue) == "cake" else queue
 
 
 def _text(plan: Plan, queues: Mapping[str, Mapping[str, Any]], rates: Mapping[str, str]) -> str:
