@@ -26,7 +26,7 @@ pub enum Engine {
     /// This program.
     User(Plan),
     /// Linux.
-    Kernel(Setup),
+    Kernel(Box<Setup>),
 }
 
 /// What is set up for Linux's queues.
@@ -71,12 +71,12 @@ pub fn choose(names: [&str; 2], policy: &Policy, asked: &Asked) -> Result<Engine
         EngineChoice::User => user(),
         EngineChoice::Kernel => match asked.only_user {
             Some(option) => Err(CheckError::OnlyUser(option)),
-            None => set_up(names, policy, asked, "asked for").map(Engine::Kernel),
+            None => set_up(names, policy, asked, "asked for").map(|setup| Engine::Kernel(Box::new(setup))),
         },
         EngineChoice::Auto if asked.only_user.is_some() => user(),
         EngineChoice::Auto => {
             match set_up(names, policy, asked, "it forwards between the interfaces") {
-                Ok(setup) => Ok(Engine::Kernel(setup)),
+                Ok(setup) => Ok(Engine::Kernel(Box::new(setup))),
                 Err(CheckError::Machine(_)) => user(),
                 // A bridge of this program would lead around the router's firewall, and a kernel's bridge has its ports already.
                 Err(error) => Err(error),
