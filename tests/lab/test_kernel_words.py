@@ -96,7 +96,10 @@ def test_a_rule_for_flows_becomes_one_for_each_server() -> None:
     own = (
         ("gateway.up", '{ queue = "priority" }'),
         ("gateway.class", '[{ name = "first" }, { name = "rest" }]'),
-        ("gateway.rule", '[{ class = "first", flows = ["game", "upload"] }, { class = "rest", protocol = "tcp" }]'),
+        (
+            "gateway.rule",
+            '[{ class = "first", name = "both", flows = ["game", "upload"] }, { class = "rest", protocol = "tcp" }]',
+        ),
     )
     assert gateway_of(policy.gateway(planned(*own)))["rule"] == [
         {"class": "first", "address": "10.77.2.1"},
@@ -117,6 +120,18 @@ def test_behind_a_gateway_that_shapes_the_modem_has_the_queue_of_the_link() -> N
     ("overrides", "said"),
     [
         ((("gateway.voap", "true"),), "`gateway.voap` in home.toml: Linux cannot lower"),
+        (
+            (("gateway.voap", "true"), ("gateway.up.queue", "priority"), ("gateway.priority", '["game"]')),
+            "`gateway.voap` in home.toml: Linux cannot lower",
+        ),
+        (
+            (
+                ("gateway.up.queue", "priority"),
+                ("gateway.class", '[{ name = "first" }, { name = "rest" }]'),
+                ("gateway.rule", '[{ class = "first", behaviour = "real-time" }]'),
+            ),
+            "`gateway.rule` in home.toml: this engine knows flows by their servers",
+        ),
         (
             (("gateway.autorate", "true"), ("gateway.shape", "900kbit")),
             "`gateway.autorate` in home.toml: this engine",
@@ -140,7 +155,7 @@ def test_behind_a_gateway_that_shapes_the_modem_has_the_queue_of_the_link() -> N
             "`gateway.up.max_burst` in home.toml: Linux has",
         ),
         (
-            (("gateway.up", '{ queue = "priority", acks = "filter" }'), ("gateway.priority", '["game"]')),
+            (("gateway.up", '{ queue = "priority", acks = "filter" }'), ("gateway.priority", '["upload"]')),
             "`gateway.up.acks` in home.toml: in Linux only CAKE filters ACKs",
         ),
         (

@@ -42,16 +42,18 @@ def options(queue: Mapping[str, Any]) -> list[str]:
 
 def unsaid(queue: Mapping[str, Any], way: str) -> list[str]:
     """Return a sentence for each key that `tc` has no option for."""
-    found = [f"`gateway.{way}.{key} = {queue[key]}` has no option in tc." for key in without_option(queue)]
+    found = [f"`gateway.{way}.{key} = {queue[key]}` has no option in tc." for key in _without_option(queue)]
     for key, what in (("parameters", "defaults and details"), ("grace", "grace")):
         if queue.get(key, "linux") != "linux":
             found.append(f"`gateway.{way}.{key} = {queue[key]}`: Linux has its own {what}.")
-    if counts_packets(queue):
+    if queue.get("bandwidth") is False and kind_of(queue) == "cake":
+        found.append(f"`gateway.{way}.bandwidth = false`: these lines give CAKE the rate of the shaper.")
+    if _counts_packets(queue):
         found.append(f"`gateway.{way}.limit = {queue['limit']}`: {name_of(queue)} counts packets, not bytes.")
     return found
 
 
-def without_option(queue: Mapping[str, Any]) -> list[str]:
+def _without_option(queue: Mapping[str, Any]) -> list[str]:
     """Return the keys that `tc` has no option for."""
     kind = kind_of(queue)
     known = (*ELSEWHERE, *QUEUES[kind].tc.options, *(("limit",) if kind == "cake" else ()))
@@ -68,7 +70,7 @@ def _limit(queue: Mapping[str, Any]) -> str:
     number = plain(queue.get("limit", FIFO_LIMIT))
     if kind_of(queue) == "cake":
         return f"memlimit {number}"
-    if counts_packets(queue):
+    if _counts_packets(queue):
         return f"limit {max(1, round(int(number) / FRAME))}"
     return f"limit {number}"
 
@@ -85,7 +87,7 @@ def _option(key: str, option: str, value: Any) -> str:
             return f"{option} {value}".strip()
 
 
-def counts_packets(queue: Mapping[str, Any]) -> bool:
+def _counts_packets(queue: Mapping[str, Any]) -> bool:
     """Whether the scenario limits bytes, but the kernel's discipline limits packets."""
     return _in_bytes(queue) and kind_of(queue) not in ("fifo", "cake")
 

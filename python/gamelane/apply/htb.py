@@ -185,13 +185,8 @@ def _burst(bps: float) -> int:
     return max(ONE_PACKET, round(bps / 8 * BURST_SECONDS))
 
 
-def kbit(bps: float) -> int:
-    """Return a rate as these lines write it."""
-    return max(1, round(bps / 1e3))
-
-
 def _rate(bps: float) -> str:
-    return f"{kbit(bps)}kbit"
+    return f"{max(1, round(bps / 1e3))}kbit"
 
 
 def named(classes: tuple[Class, ...]) -> Iterator[str]:

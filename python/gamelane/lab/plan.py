@@ -138,8 +138,10 @@ class Refusal:
     def __call__(self, key: str, value: Any, why: str, allowed: str | None, hint: str) -> NoReturn:
         """Raise an error with the reason, the allowed values if they are known, and a hint."""
         given = f'"{value}"' if isinstance(value, str) else str(value).lower()
-        said = "" if allowed is None else f"\n  allowed: {allowed}"
-        raise ScenarioError(f"`{key}` in {self.file}: {why}\n  given:   {given}{said}\n  hint:    {hint}")
+        lines = [f"`{key}` in {self.file}: {why}"]
+        lines += [] if value is None or isinstance(value, list) else [f"given:   {given}"]
+        lines += [] if allowed is None else [f"allowed: {allowed}"]
+        raise ScenarioError("\n  ".join([*lines, f"hint:    {hint}"]))
 
 
 def _flow(

@@ -181,7 +181,7 @@ def shapes(gateway: Mapping[str, Any]) -> dict[str, str | None]:
 
 
 def of_link(queue: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a queue of the link. The rate of a link is no shaper, so CAKE does not take it for its own."""
+    """Return a queue of the link, which has no shaper: CAKE must not take the link's rate for its own."""
     return {"bandwidth": False, **queue} if queue.get("queue") == "cake" else queue
 
 

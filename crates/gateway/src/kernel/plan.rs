@@ -206,7 +206,7 @@ impl Lane<'_> {
         };
         match queue {
             DisciplineConfig::Htb(config) => self.tree(config, &mut built)?,
-            // The rate of another shaper leaves CAKE's targets and shares alone (`cake_set_rate`).
+            // CAKE's targets and shares follow from its own rate (`cake_set_rate`). Without one, another shaper is outside of it.
             DisciplineConfig::Cake(own) if own.bandwidth.is_some() || shape.is_none() => {
                 let options = self.options(queue, shape)?;
                 built.operations.push(self.qdisc(Handle::ROOT, Handle::OWN, options));
@@ -293,11 +293,11 @@ impl Lane<'_> {
         for (index, class) in config.tree.iter().enumerate() {
             let parent = class.parent.map_or(Handle::OWN, handle);
             let [rate, ceil] = [class.rate, class.ceil].map(|rate| rate_by_table(rate, overhead));
-            let more = class.burst.map_or(0, |burst| burst.bytes() as u32);
+            let more = class.burst.map_or(0, |burst| u32::try_from(burst.bytes()).unwrap_or(u32::MAX));
             let share = Htb {
                 rate,
                 ceil,
-                burst: self.burst(rate) + more,
+                burst: self.burst(rate).saturating_add(more),
                 cburst: self.burst(ceil),
                 priority: class.priority,
                 quantum: class.quantum.map_or(self.frame(), |quantum| quantum.bytes() as u32),
@@ -347,8 +347,8 @@ impl Lane<'_> {
         Htb { rate, ceil: rate, burst, cburst: burst, priority: 0, quantum: self.frame() }
     }
 
-    /// Bytes that may leave at once. HTB lets a packet go if any of them is left (`htb_class_mode`), so they may be fewer than those of a
-    /// packet. A whole packet would wait behind another one in the modem.
+    /// Bytes that may leave at once. HTB sends a packet if any of them are left (`htb_class_mode`), so fewer than a packet are enough. A
+    /// packet that leaves ahead waits in the modem.
     fn burst(&self, rate: Bitrate) -> u32 {
         rate.bytes_in(self.burst).bytes().clamp(1, u32::MAX.into()) as u32
     }

@@ -9,12 +9,12 @@ pub struct Refused {
     pub key: String,
     /// Why not.
     pub why: String,
-    /// What to write instead, if anything helps but the gateway in user space.
+    /// What to write instead; `None` if only the gateway in user space can do it.
     pub instead: Option<String>,
 }
 
 impl Refused {
-    /// What the gateway in user space can do.
+    /// Refuses what the gateway in user space can do.
     pub(super) fn new(key: impl Into<String>, why: impl Into<String>) -> Self {
         Self { key: key.into(), why: why.into(), instead: None }
     }

@@ -24,7 +24,7 @@ impl Meter {
         Self { since: now, before: [None; 2], busy: [true; 2], most: [0; 2], result: Default::default() }
     }
 
-    /// Takes a look, about five times a second.
+    /// Takes a look, about five times a second and when the status is asked for.
     pub(super) fn look(&mut self, counters: &[Counters; 2], rates: [Option<Bitrate>; 2], now: Instant) {
         for (index, counters) in counters.iter().enumerate() {
             self.before[index].get_or_insert(counters.bytes);

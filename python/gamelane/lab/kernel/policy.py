@@ -31,9 +31,13 @@ def modem(plan: Plan) -> str:
 
 def _text(plan: Plan, queues: Mapping[str, Mapping[str, Any]], rates: Mapping[str, str]) -> str:
     own = {key: plan.gateway[key] for key in KEPT if key in plan.gateway}
-    filters = any(_has_classes(queue) and queue.get("acks") in FILTERS for queue in queues.values())
-    if own.get("priority") and "class" not in own and not filters:
-        own, queues = _classes(plan, queues)
+    if own.get("priority") and "class" not in own:
+        del own["priority"]
+        if any(_has_classes(queue) and queue.get("acks") in FILTERS for queue in queues.values()):
+            own["priority"] = ["game"]  # Linux refuses the filter. The name only has to be a known one.
+        elif any(map(_has_classes, queues.values())):
+            more, queues = _classes(plan, queues)
+            own |= more
     elif "rule" in own:
         own["rule"] = [rule for each in own["rule"] for rule in _told(plan, each)]
     return toml.lines({"name": plan.name, "link": dict(plan.link), "gateway": {**own, **queues, "shape": rates}})
@@ -44,8 +48,12 @@ def _classes(
 ) -> tuple[dict[str, Any], Mapping[str, Mapping[str, Any]]]:
     """Write `gateway.priority` as classes and rules, because packets of the lab show of which flow they are."""
     prioritise = [way for way in DIRECTIONS if queues[way].get("acks") == "prioritise" and _has_classes(queues[way])]
-    names = ["first", *(["acks"] if prioritise else []), "rest"]
-    classes = [{"name": name, "rate": f"{100 / len(names):.6f}%", "priority": int(name == "rest")} for name in names]
+    shares = {"first": APART, "acks": APART, "rest": APART} if prioritise else {"first": HALF, "rest": HALF}
+    classes = []
+    for name, share in shares.items():
+        alone = NONE if name == "acks" else HALF
+        rate = {way: share if way in prioritise else alone for way in DIRECTIONS}
+        classes.append({"name": name, "rate": rate, "priority": int(name == "rest")})
     rules = [{"class": "first", "flows": plan.gateway["priority"]}]
     rules += [{"class": "acks", "direction": way, "ack": True} for way in prioritise]
     told = [rule for each in rules for rule in _told(plan, each)]
@@ -57,19 +65,22 @@ def _classes(
 
 
 def _told(plan: Plan, rule: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield a rule for the server of each flow that a rule names."""
+    """Yield a rule for the server of each flow that a rule names. A flow that takes no part has no server."""
     if "flows" not in rule:
         yield rule
         return
-    rest = {key: value for key, value in rule.items() if key != "flows"}
-    for flow in plan.flows:
-        if flow.name in rule["flows"]:
-            yield {**rest, "address": server_address(flow)}
+    rest = {key: value for key, value in rule.items() if key not in ("flows", "name")}
+    servers = [server_address(flow) for flow in plan.flows if flow.name in rule["flows"]]
+    for server in servers or [NOBODY]:
+        yield {**rest, "address": server}
 
 
 def _has_classes(queue: Mapping[str, Any]) -> bool:
     return kind_of(queue) in ("priority", "drr", "htb")
 
 
+HALF, APART, NONE = "49.99%", "33.33%", "0.02%"
+"""Shares of HTB: without a class for ACKs, with one, and that of this class where ACKs are not apart."""
+NOBODY = "10.77.255.254"
 FILTERS = ("filter", "filter-aggressive")
 KEPT = ("priority", "class", "rule", "voap", "autorate")

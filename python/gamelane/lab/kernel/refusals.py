@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,11 +26,14 @@ def refuse(plan: Plan, refusal: Refusal, available: Sequence[str]) -> None:
     if autorate == {} or any(each_way(autorate, False)):  # an empty table: on, with all defaults
         why = "this engine keeps the rate of the shaper"
         refusal("gateway.autorate", autorate or True, why, "false", ELSEWHERE)
-    flows = [flow.name for flow in plan.flows]
+    why = "this engine knows flows by their servers, not by their behaviour"
+    flows = [flow["name"] for flow in tomllib.loads(plan.toml)["flow"]]
     for name in gateway.get("priority", []):
         if name not in flows:
-            why = "this engine knows flows by their servers, not by their behaviour"
             refusal("gateway.priority", name, why, "names of flows", ELSEWHERE)
+    for rule in gateway.get("rule", []):
+        if "behaviour" in rule:
+            refusal("gateway.rule", rule["behaviour"], why, "`flows`, addresses, ports, `dscp`", ELSEWHERE)
     _policy(policy.gateway(plan), gateway, ("up", "down"), refusal, available)
     shaped = [way for way, rate in shapes(gateway).items() if rate]
     if shaped:

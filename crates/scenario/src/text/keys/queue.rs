@@ -48,8 +48,8 @@ pub struct Queue {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "plain"))]
     pub acks: Option<Acks>,
-    /// Rate of the queue's own shaper. Default: `shape`, if autorate leaves it fixed; for HTB also the rate of the link, if that is
-    /// fixed. `false`: none for CAKE, and the default for HTB.
+    /// Rate of the queue's own shaper. Default for CAKE: `shape`, unless autorate changes it; `false`: none. Default for HTB, also with
+    /// `false`: `shape`, or else the rate of the link if that is fixed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Switch<Rate>>,
     /// CAKE: tins, which sort packets by DSCP.
