@@ -94,8 +94,8 @@ pub(crate) struct Run {
     /// unless the policy has classes for them.
     #[arg(long, value_enum, value_name = "SIDE")]
     queue_down: Option<QueueDown>,
-    /// Time whose bytes HTB may send at once, with `--engine kernel`, to make up for late timers of the kernel. Less time delays a game
-    /// less; too little costs rate.
+    /// With `--engine kernel`, HTB may send ahead what its rate sends in this time. It makes up for late timers of the kernel. More delays
+    /// a game; too little costs rate.
     #[arg(long, value_name = "US", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     burst_us: u32,
     /// Remove queues that others set, with `--engine kernel`. They do not come back at the end.

@@ -53,7 +53,7 @@ pub struct Asked {
     pub io: IoChoice,
     /// Where packets to the home queue.
     pub queue_down: Option<QueueDown>,
-    /// Time whose bytes HTB may send at once.
+    /// HTB may send ahead what its rate sends in this time.
     pub burst: Duration,
     /// Whether an interface may be used over which the user is logged in.
     pub allow_login: bool,
