@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import signal
+import sys
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -49,6 +53,23 @@ def test_a_second_ctrl_c_ends_the_block() -> None:
     with raised(), pytest.raises(KeyboardInterrupt):
         twice()
     assert done == ["heard one"]
+
+
+def test_ctrl_c_lets_an_import_finish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Polars imports modules from Rust, and panics if one of them is interrupted."""
+    (tmp_path / "slow_to_import.py").write_text("import signal\nsignal.raise_signal(signal.SIGINT)\nFINISHED = True\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    finished: list[bool] = []
+
+    def import_and_go_on() -> None:
+        finished.append(importlib.import_module("slow_to_import").FINISHED)
+        time.sleep(10)
+
+    with raised() as ctrl_c, pytest.raises(KeyboardInterrupt):
+        import_and_go_on()
+    assert ctrl_c.heard
+    assert finished == [True]
+    assert "slow_to_import" in sys.modules
 
 
 @pytest.mark.parametrize("asked", [False, True])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import _thread
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Timer, current_thread, main_thread
+from threading import Timer, current_thread, get_ident, main_thread
 from types import FrameType
 from typing import Any
 
@@ -57,28 +56,50 @@ class CtrlC:
 
 @contextmanager
 def raised() -> Iterator[CtrlC]:
-    """Raise KeyboardInterrupt at Ctrl-C, and tell that it came: an import may turn it into an error of its own.
+    """Raise KeyboardInterrupt at Ctrl-C, and tell that it came: a library may turn it into an error of its own.
 
+    An import is finished first: Polars panics if one of its own is interrupted.
     In a callback, where Python ignores exceptions, it is raised again soon after.
     """
     pressed = CtrlC()
+    thread = get_ident()
+    later: list[Timer] = []
 
-    def heard() -> None:
+    def again() -> None:
+        later.append(Timer(AGAIN_S, signal.pthread_kill, (thread, signal.SIGINT)))
+        later[-1].start()
+
+    def handler(_number: int, frame: FrameType | None) -> None:
         pressed.heard = True
-        raise KeyboardInterrupt
+        if not _imports(frame):
+            raise KeyboardInterrupt
+        again()
 
     def ignored(what: sys.UnraisableHookArgs) -> None:
         if what.exc_type is KeyboardInterrupt:
-            Timer(AGAIN_S, _thread.interrupt_main).start()
+            again()
         else:
             before(what)
 
     before, sys.unraisablehook = sys.unraisablehook, ignored
     try:
-        with on_ctrl_c(heard):
-            yield pressed
+        with _handled(handler):
+            try:
+                yield pressed
+            finally:
+                for timer in later:
+                    timer.cancel()
     finally:
         sys.unraisablehook = before
+
+
+def _imports(frame: FrameType | None) -> bool:
+    """Return whether this code runs within an import."""
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            return True
+        frame = frame.f_back
+    return False
 
 
 AGAIN_S = 0.01
