@@ -83,7 +83,7 @@ start = "2s"
 
 
 def test_a_gateway_does_the_same_simulated_in_user_space_and_by_linux(tmp_path: Path) -> None:
-    # Chance decides the drops of CoDel and PIE, so one run says little: `bench.agreement` has many.
+    # Not CoDel and PIE: chance decides what they drop, so one run says little. `bench.agreement` has many runs.
     queues = ("fq_codel", "fq_pie", "cake", "priority", "drr", "htb")
     words = ("--vm", "--compare", f"gateway.*.queue={','.join(queues)}", "--json")
     agreement = json.loads(Command(tmp_path, EVERY_ENGINE).run(*words, engine="sim,lab,kernel")[0])["agreement"]

@@ -94,8 +94,8 @@ pub(crate) struct Run {
     /// unless the policy has classes for them.
     #[arg(long, value_enum, value_name = "SIDE")]
     queue_down: Option<QueueDown>,
-    /// With `--engine kernel`, HTB may send ahead what its rate sends in this time. It makes up for late timers of the kernel. More delays
-    /// a game; too little costs rate.
+    /// Burst of HTB with `--engine kernel`, as a time at its rate. It makes up for late timers of the kernel. A longer burst delays a
+    /// game; one that is too short costs rate.
     #[arg(long, value_name = "US", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     burst_us: u32,
     /// Remove queues that others set, with `--engine kernel`. They do not come back at the end.

@@ -17,7 +17,6 @@ from gamelane.apply import match
 from gamelane.apply.discipline import FRAME, discipline, plain, unsaid
 from gamelane.apply.match import Match
 from gamelane.apply.plan import Lane, Plan
-from gamelane.catalogue import QUEUES
 
 LEAST_BPS = 1000.0
 """Rate of a class that has none of its own. HTB refuses zero."""
@@ -56,11 +55,6 @@ class Tree:
     classes: tuple[Class, ...]
     rules: tuple[tuple[Match, str], ...]
     unsaid: tuple[str, ...]
-
-
-def has_classes(lane: Lane) -> bool:
-    """Whether the queue of a direction divides packets into classes."""
-    return QUEUES[lane.kind].isolates == "classes"
 
 
 def shaper(lane: Lane, device: str, default: int) -> list[str]:

@@ -10,8 +10,7 @@ from collections.abc import Callable
 
 from gamelane.apply import discipline
 from gamelane.apply.framing import HEADER
-from gamelane.apply.htb import has_classes
-from gamelane.apply.plan import Lane, Plan
+from gamelane.apply.plan import Lane, Plan, has_classes
 from gamelane.apply.recipe import Recipe
 
 TARGET = "openwrt"
@@ -29,7 +28,7 @@ def recipe(plan: Plan) -> Recipe:
     kinds = {discipline.name_of(lane.queue) for lane in plan.lanes}
     lacking += [
         f"SQM has no classes, and `queue = {kind}` needs them."
-        for kind in dict.fromkeys(lane.kind for lane in plan.lanes if has_classes(lane))
+        for kind in dict.fromkeys(lane.kind for lane in plan.lanes if has_classes(lane.queue))
     ]
     if len(kinds) > 1 and not lacking:
         lacking.append("`gateway.up` and `gateway.down` differ, and SQM has one discipline for both.")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gamelane import _native
-from gamelane.apply.htb import has_classes
-from gamelane.apply.plan import Plan
+from gamelane.apply.plan import Plan, has_classes
 from gamelane.apply.recipe import Recipe
 
 TARGET = "gateway"
@@ -40,7 +39,7 @@ def recipe(plan: Plan, scenario: _native.Scenario) -> Recipe:
 
 def _unknown(plan: Plan) -> Iterator[str]:
     """Return a sentence for each flow that needs a class and that the gateway would not recognise."""
-    if not any(has_classes(lane) for lane in plan.lanes):
+    if not any(has_classes(lane.queue) for lane in plan.lanes):
         return
     named = plan.gateway.get("priority", [])
     for flow in plan.flows:

@@ -12,6 +12,7 @@ from typing import Any
 
 from gamelane import quantity
 from gamelane.apply.framing import Framing, framing
+from gamelane.catalogue import QUEUES
 
 SHARE = 0.95
 WAYS = ("up", "down")
@@ -72,6 +73,11 @@ class Plan:
 def kind_of(queue: Mapping[str, Any]) -> str:
     """Return the discipline's word."""
     return str(queue.get("queue", "fifo"))
+
+
+def has_classes(queue: Mapping[str, Any]) -> bool:
+    """Whether a queue of a scenario divides packets into classes."""
+    return QUEUES[kind_of(queue)].isolates == "classes"
 
 
 def plan(document: dict[str, Any], today: dict[str, Any] | None = None) -> Plan:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from gamelane.apply import htb, nft, u32
 from gamelane.apply.discipline import discipline, options, unsaid
 from gamelane.apply.match import variable
-from gamelane.apply.plan import Lane, Plan
+from gamelane.apply.plan import Lane, Plan, has_classes
 from gamelane.apply.recipe import Recipe
 from gamelane.catalogue import APPS
 
@@ -23,7 +23,7 @@ def recipe(plan: Plan) -> Recipe:
     """Return the commands for root on the gateway."""
     if plan.refused:
         return Recipe(TARGET, unsaid=plan.refused)
-    trees = {lane.way: htb.tree(plan, lane) for lane in plan.lanes if htb.has_classes(lane)}
+    trees = {lane.way: htb.tree(plan, lane) for lane in plan.lanes if has_classes(lane.queue)}
     lacking = [*plan.unsaid, *plan.elsewhere]
     unfilled = [each for tree in trees.values() if not tree.rules for each in tree.unsaid]
     if unfilled:

@@ -115,7 +115,7 @@ class Sampler:
             self._take_drops(box.host.name, status, now)
 
     def _take_drops(self, box: str, status: dict[str, Any], now: int) -> None:
-        if (status.get("watch") or {}).get("error"):  # Linux's queues; single packets are not seen.
+        if (status.get("watch") or {}).get("error"):  # Linux shows no single packets here, so no drops by flow.
             for number, direction in enumerate(DIRECTIONS):
                 for reason, count in status["queues"][direction]["drop_reasons"].items():
                     self._count((ANY, number, reason), box, count, now)

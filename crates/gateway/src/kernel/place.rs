@@ -19,7 +19,7 @@ pub struct Place {
     pub tracks: bool,
     /// Where packets to the home queue; `None`: where it fits the policy.
     pub queue_down: Option<QueueDown>,
-    /// HTB may send ahead what its rate sends in this time, to make up for late timers.
+    /// Burst of HTB, as a time at its rate. It makes up for late timers.
     pub burst: Duration,
 }
 

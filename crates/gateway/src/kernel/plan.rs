@@ -206,7 +206,7 @@ impl Lane<'_> {
         };
         match queue {
             DisciplineConfig::Htb(config) => self.tree(config, &mut built)?,
-            // CAKE's targets and shares follow from its own rate (`cake_set_rate`). Without one, another shaper is outside of it.
+            // CAKE's targets and shares follow from its own rate (`cake_set_rate`). Without one, HTB above it holds the rate.
             DisciplineConfig::Cake(own) if own.bandwidth.is_some() || shape.is_none() => {
                 let options = self.options(queue, shape)?;
                 built.operations.push(self.qdisc(Handle::ROOT, Handle::OWN, options));

@@ -14,7 +14,7 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// Refuses what the gateway in user space can do.
+    /// A key that Linux cannot do, but the gateway in user space can.
     pub(super) fn new(key: impl Into<String>, why: impl Into<String>) -> Self {
         Self { key: key.into(), why: why.into(), instead: None }
     }

@@ -53,7 +53,7 @@ pub struct Asked {
     pub io: IoChoice,
     /// Where packets to the home queue.
     pub queue_down: Option<QueueDown>,
-    /// HTB may send ahead what its rate sends in this time.
+    /// Burst of HTB, as a time at its rate.
     pub burst: Duration,
     /// Whether an interface may be used over which the user is logged in.
     pub allow_login: bool,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gamelane.apply.plan import kind_of
+from gamelane.apply.plan import has_classes
 from gamelane.lab import toml
 from gamelane.lab.plan import DIRECTIONS, Plan
 from gamelane.lab.topology import of_link, server_address, shapes
 
-QUEUES = {"up": "modem", "down": "isp"}
+LINK_QUEUES = {"up": "modem", "down": "isp"}
 """Keys of the queues of the link, if the gateway shapes."""
 
 
@@ -25,7 +25,7 @@ def modem(plan: Plan) -> str:
     """Return the policy of the modem behind a gateway that shapes: it has the queues of the link at its rates."""
     shape = shapes(plan.gateway)
     shaped = [way for way in DIRECTIONS if shape[way]]
-    queues = {way: of_link(plan.gateway.get(QUEUES[way], {})) if way in shaped else {} for way in DIRECTIONS}
+    queues = {way: of_link(plan.gateway.get(LINK_QUEUES[way], {})) if way in shaped else {} for way in DIRECTIONS}
     return _text(plan, queues, {way: plan.link[way] for way in shaped})
 
 
@@ -33,9 +33,9 @@ def _text(plan: Plan, queues: Mapping[str, Mapping[str, Any]], rates: Mapping[st
     own = {key: plan.gateway[key] for key in KEPT if key in plan.gateway}
     if own.get("priority") and "class" not in own:
         del own["priority"]
-        if any(_has_classes(queue) and queue.get("acks") in FILTERS for queue in queues.values()):
-            own["priority"] = ["game"]  # Linux refuses the filter. The name only has to be a known one.
-        elif any(map(_has_classes, queues.values())):
+        if any(has_classes(queue) and queue.get("acks") in FILTERS for queue in queues.values()):
+            own["priority"] = ["game"]  # The plan refuses the filter. Any known name will do.
+        elif any(map(has_classes, queues.values())):
             more, queues = _classes(plan, queues)
             own |= more
     elif "rule" in own:
@@ -47,7 +47,7 @@ def _classes(
     plan: Plan, queues: Mapping[str, Mapping[str, Any]]
 ) -> tuple[dict[str, Any], Mapping[str, Mapping[str, Any]]]:
     """Write `gateway.priority` as classes and rules, because packets of the lab show of which flow they are."""
-    prioritise = [way for way in DIRECTIONS if queues[way].get("acks") == "prioritise" and _has_classes(queues[way])]
+    prioritise = [way for way in DIRECTIONS if queues[way].get("acks") == "prioritise" and has_classes(queues[way])]
     shares = {"first": APART, "acks": APART, "rest": APART} if prioritise else {"first": HALF, "rest": HALF}
     classes = []
     for name, share in shares.items():
@@ -73,10 +73,6 @@ def _told(plan: Plan, rule: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     servers = [server_address(flow) for flow in plan.flows if flow.name in rule["flows"]]
     for server in servers or [NOBODY]:
         yield {**rest, "address": server}
-
-
-def _has_classes(queue: Mapping[str, Any]) -> bool:
-    return kind_of(queue) in ("priority", "drr", "htb")
 
 
 HALF, APART, NONE = "49.99%", "33.33%", "0.02%"

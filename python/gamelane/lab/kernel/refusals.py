@@ -37,7 +37,7 @@ def refuse(plan: Plan, refusal: Refusal, available: Sequence[str]) -> None:
     _policy(policy.gateway(plan), gateway, ("up", "down"), refusal, available)
     shaped = [way for way, rate in shapes(gateway).items() if rate]
     if shaped:
-        _policy(policy.modem(plan), gateway, [policy.QUEUES[way] for way in shaped], refusal, available)
+        _policy(policy.modem(plan), gateway, [policy.LINK_QUEUES[way] for way in shaped], refusal, available)
 
 
 def _policy(

@@ -72,7 +72,7 @@ pub(super) fn access(
     Ok(Access { medium, shape, modem, isp })
 }
 
-/// The shaper or link behind the gateway's queue of a direction. `follows`: autorate changes the shaper's rate.
+/// The shaper or link behind the gateway's queue of a direction. If the shaper `follows` the link, autorate changes its rate.
 pub(super) fn below(access: &Access, links: &[LinkConfig; 2], direction: Direction, follows: bool) -> Below {
     match &access.shape[direction.index()] {
         Some(shaper) => {

@@ -48,8 +48,8 @@ pub struct Queue {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "plain"))]
     pub acks: Option<Acks>,
-    /// Rate of the queue's own shaper. Default for CAKE: `shape`, unless autorate changes it; `false`: none. Default for HTB, also with
-    /// `false`: `shape`, or else the rate of the link if that is fixed.
+    /// Rate of the queue's own shaper. CAKE's default is the rate of `shape`, or none if autorate changes that rate. `false` gives CAKE
+    /// no rate. HTB's default is the rate of `shape`, or else that of the link if it is fixed. `false` gives HTB its default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Switch<Rate>>,
     /// CAKE: tins, which sort packets by DSCP.
