@@ -1,5 +1,5 @@
 //! One direction of a wired link. One packet is on the medium at a time, for the time of its wire length at the rate.
-//! Without delay this is the shaper of a gateway.
+//! A packet has arrived after that time. The shaper of a gateway lets it go before, and then waits for that time.
 
 use alloc::format;
 use gamelane_core::loss::Loss;
@@ -32,6 +32,7 @@ pub struct WiredLink {
     jitter: Stream,
     free_at: Instant,
     waiting: bool,
+    lets_go: bool,
 }
 
 impl WiredLink {
@@ -39,7 +40,12 @@ impl WiredLink {
     pub fn new(config: LinkConfig, seed: Seed, path: &str) -> Self {
         let loss = Loss::new(config.loss, seed.stream(&format!("{path}/loss")));
         let jitter = seed.stream(&format!("{path}/jitter"));
-        Self { config, loss, jitter, free_at: Instant::ZERO, waiting: false }
+        Self { config, loss, jitter, free_at: Instant::ZERO, waiting: false, lets_go: false }
+    }
+
+    /// Makes the shaper of a gateway, as HTB and CAKE are: it hands a packet on at once.
+    pub fn shaper(config: LinkConfig, seed: Seed, path: &str) -> Self {
+        Self { lets_go: true, ..Self::new(config, seed, path) }
     }
 
     /// Sets the rate from the next packet on.
@@ -65,7 +71,8 @@ impl Link for WiredLink {
         if self.loss.loses_next() {
             return Flight::Lost;
         }
-        Flight::Arrives(self.free_at + self.config.delay + draw_jitter(&mut self.jitter, self.config.jitter))
+        let leaves = if self.lets_go { now } else { self.free_at };
+        Flight::Arrives(leaves + self.config.delay + draw_jitter(&mut self.jitter, self.config.jitter))
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

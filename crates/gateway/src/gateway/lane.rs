@@ -32,7 +32,8 @@ impl Lane {
     pub(crate) fn new(policy: &LanePolicy, classes: usize, seed: Seed, name: &str) -> Self {
         let queue = AnyQueue::build(&policy.queue, classes, policy.mtu, seed, &format!("gateway/{name}"));
         let queue = queue.unwrap_or_else(|error| panic!("the queue `{name}` was not checked: {error}"));
-        let shaper = policy.shape.clone().map(|shape| WiredLink::new(shape, seed, &format!("shape/{name}")));
+        let shaper =
+            policy.shape.clone().map(|shape| WiredLink::shaper(shape, seed, &format!("shape/{name}")));
         Self { queue, retired: Vec::new(), shaper, held: 0, stale_before: Instant::ZERO }
     }
 

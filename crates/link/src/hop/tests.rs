@@ -24,12 +24,15 @@ impl HopOutlet<u32> for Lost {
 }
 
 fn hop(limit: u32, config: LinkConfig) -> Hop<u32> {
+    Hop::new([fifo(limit)], WiredLink::new(config, Seed(1), "link"))
+}
+
+fn fifo(limit: u32) -> AnyQueue<u32> {
     let queue = QueueConfig {
         limit: Some(Limit::Packets(limit)),
         ..QueueConfig::new(QueueKind::Fifo, ParameterSet::Rfc)
     };
-    let queue = AnyQueue::new(&queue, IpLen(1500), Seed(1), "queue");
-    Hop::new([queue], WiredLink::new(config, Seed(1), "link"))
+    AnyQueue::new(&queue, IpLen(1500), Seed(1), "queue")
 }
 
 fn one_megabit() -> LinkConfig {
@@ -81,6 +84,17 @@ fn packets_are_serialised_one_by_one_and_then_fly() {
     }
     // Each packet takes 12 ms on the medium and 5 ms in flight. The second waits 12 ms, the third 24 ms.
     assert_eq!(drain(&mut hop, &mut lost), [(0, 17_000, 0), (1, 29_000, 12_000), (2, 41_000, 24_000)]);
+}
+
+#[test]
+fn a_shaper_lets_a_packet_go_and_then_waits_for_its_time() {
+    let config = LinkConfig { delay: Duration::ZERO, ..one_megabit() };
+    let mut hop = Hop::new([fifo(100)], WiredLink::shaper(config, Seed(1), "shape"));
+    let mut lost = Lost::default();
+    for number in 0..3 {
+        hop.handle_packet(ONLY, packet(number, 1500, Instant::ZERO), Instant::ZERO, &mut lost);
+    }
+    assert_eq!(drain(&mut hop, &mut lost), [(0, 0, 0), (1, 12_000, 12_000), (2, 24_000, 24_000)]);
 }
 
 #[test]

@@ -56,14 +56,14 @@ impl Builder<'_> {
         let medium = self.medium(Direction::Up);
         let queue = &self.model.hop(Direction::Up).queue;
         let feeds = match (&access.shape[0], &access.medium) {
-            (Some(shaper), _) => Some(shaper.clone()),
-            (None, Medium::Docsis { ethernet, .. }) => Some(bridge(*ethernet)),
-            _ => None,
+            (Some(shaper), _) => WiredLink::shaper(shaper.clone(), self.seed, "shape/up"),
+            (None, Medium::Docsis { ethernet, .. }) => {
+                WiredLink::new(bridge(*ethernet), self.seed, "bridge/up")
+            }
+            _ => return self.one("up", Direction::Up, queue, medium, None),
         };
-        let Some(feeds) = feeds else { return self.one("up", Direction::Up, queue, medium, None) };
         let modem = self.one("modem", Direction::Up, &access.modem, medium, None);
-        let shaper = WiredLink::new(feeds, self.seed, "shape/up");
-        self.one("up", Direction::Up, queue, shaper.into(), Some(modem))
+        self.one("up", Direction::Up, queue, feeds.into(), Some(modem))
     }
 
     /// Adds the gateway's downstream queue and, if it shapes, the provider's; returns it and the first queue from the internet.
@@ -75,7 +75,7 @@ impl Builder<'_> {
             let down = self.one("down", Direction::Down, queue, medium, None);
             return (down, down);
         };
-        let shaper = WiredLink::new(shaper.clone(), self.seed, "shape/down");
+        let shaper = WiredLink::shaper(shaper.clone(), self.seed, "shape/down");
         let down = self.one("down", Direction::Down, queue, shaper.into(), None);
         (down, self.one("isp", Direction::Down, &access.isp, medium, Some(down)))
     }
