@@ -9,12 +9,12 @@ from gamelane.claims.but2006 import SCENARIO
 from gamelane.claims.but2006.arithmetic import FIFO_BURST, PRIORITY_BURST, burst, waits
 from gamelane.claims.but2006.arms import (
     ACKS_FIRST,
+    DOCSIS_1_0,
     DOWNLOAD,
     DOWNLOAD_ALONE,
     FIFO,
     FIFO_QUEUE,
     IN_THE_MODEM,
-    MODEM_1_0,
     PRIORITY,
     TWO_TRANSFERS,
     UNSHAPED,
@@ -55,11 +55,16 @@ def test_priority_in_the_modem_needs_no_shaper(short: Evidence) -> None:
     assert (game_delay(short, IN_THE_MODEM) < game_delay(short, PRIORITY)).all()
 
 
-def test_a_modem_of_three_slots_loses_rows_of_small_packets(short: Evidence) -> None:
-    before, after = (game_loss(short, arm.with_(MODEM_1_0)) for arm in (FIFO, PRIORITY))
-    assert (before > 20).all()
-    assert (after < 0.5).all()
-    assert (game_delay(short, FIFO.with_(MODEM_1_0)) > 700).all()
+def test_a_modem_of_three_slots_and_one_packet_a_grant_loses_the_game_and_stops_the_upload(short: Evidence) -> None:
+    slots = DOCSIS_1_0 | {"gateway.modem.limit": "3p"}
+    for arm in (FIFO, PRIORITY):
+        assert (game_loss(short, arm.with_(slots)) > 20).all()
+        assert (throughput(short, arm.with_(slots), UPLOAD) < throughput(short, arm, UPLOAD) / 3).all()
+
+
+def test_the_modem_of_burriss2006_changes_nothing_behind_the_bridge(short: Evidence) -> None:
+    for arm in (FIFO, PRIORITY):
+        assert game_loss(short, arm.with_({"gateway.modem.limit": "5p"})) == pytest.approx(game_loss(short, arm))
 
 
 def test_a_burst_of_four_is_250_ms_and_one_packet_62(short: Evidence) -> None:

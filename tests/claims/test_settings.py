@@ -11,7 +11,7 @@ from gamelane.claims.settings import Setting, Settings, Under, page
 
 from .test_pinned import LEDGER
 
-PAPERS = ("collom2016", "but2006")
+PAPERS = ("collom2016", "but2006", "burriss2006")
 
 
 @pytest.mark.parametrize("name", PAPERS)

@@ -1,8 +1,8 @@
 """burriss2006: priority for one or two UDP streams on a DOCSIS upstream, beside one or two uploads.
 
-Each check judges the claim of the same id in `burriss2006.toml` beside this folder. The modem is the one that but2006's
-loss suggests (gamelane/claims/but2006/loss.py). The rate of the link and the choice to shape only with priority come
-from the TCP rows of the first two tables, so these two rows are `fitted`.
+Each check judges the claim of the same id in `burriss2006.toml` beside this folder. The rate of the link and the choice
+to shape only with priority come from the TCP rows of the first two tables, the modem's slots from the loss of the first
+table. So these three rows are `fitted`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ from __future__ import annotations
 from gamelane.claims import Claim, findings
 from gamelane.claims.burriss2006.arms import (
     CELLS,
-    REFERENCE_MODEM,
+    DOCSIS_1_0,
+    ONE_SECOND,
     Column,
     check,
     loss,
@@ -20,10 +21,10 @@ from gamelane.claims.findings import Finding, cannot_tell
 
 CAUSES: dict[str, dict[str, str]] = {
     "no change": {},
-    "4 slots in the modem": {"gateway.modem.limit": "4p"},
-    "MAPs 6 ms apart": {"link.docsis.map_interval": "6ms"},
-    "with concatenation": {"link.docsis.concatenation": "true"},
-    "the reference modem": REFERENCE_MODEM,
+    "3 slots in the modem": {"gateway.modem.limit": "3p"},
+    "MAPs 10 ms apart": {"link.docsis.map_interval": "10ms"},
+    "3 slots, MAPs 10 ms apart, a grant for each packet": DOCSIS_1_0,
+    "a buffer of one second": ONE_SECOND,
     "a bridge that does not shape": {"gateway.shape": "{}"},
 }
 """Possible causes of the loss with priority: in the modem behind the bridge, and in the bridge."""
@@ -55,8 +56,8 @@ def more_udp(evidence: Evidence, _: Claim) -> Finding:
             findings.less(one, loss(evidence, right[one]), two, loss(evidence, right[two]), "%")
             for one, two in (("1t1u", "1t2u"), ("2t1u", "2t2u"))
         ),
-        why="the modem behind the bridge loses these packets, not the priority queue. Loss of the prioritised streams"
-        " in the four tables: " + "; ".join(rows),
+        why="strict priority loses nothing, and this modem loses nothing behind it. One that does also halves TCP."
+        " Loss of the prioritised streams in the four tables: " + "; ".join(rows),
     )
 
 

@@ -24,12 +24,11 @@ check = Register("burriss2006")
 NO_PRIORITY = {"gateway.up.queue": "fifo", "gateway.shape": "{}"}
 """The bridge without rules: it sends at line rate, so the queue builds up in the modem."""
 
-REFERENCE_MODEM = {
-    "link.docsis.concatenation": "true",
-    "link.docsis.map_interval": "2ms",
-    "gateway.modem.limit": "29000B",
-}
-"""A reference modem: several packets per grant, and a buffer of one second counted in bytes."""
+ONE_SECOND = {"gateway.modem.limit": "29000B"}
+"""A modem with a buffer of one second, counted in bytes."""
+
+DOCSIS_1_0 = {"link.docsis.concatenation": "false", "link.docsis.map_interval": "10ms", "gateway.modem.limit": "3p"}
+"""A modem of 3 slots that sends one packet a grant, with MAPs 10 ms apart."""
 
 
 def prioritised(cell: str) -> Arm:

@@ -26,19 +26,14 @@ ACKS_FILTERED = Arm.of({"gateway.up.acks": "filter"})
 UNSHAPED = Arm.of(UNSHAPED_KEY)
 IN_THE_MODEM = Arm.of(FIFO_QUEUE | UNSHAPED_KEY | {"gateway.modem.queue": "priority"})
 
-MODEM_1_0 = {
-    "link.docsis.concatenation": "false",
-    "link.docsis.map_interval": "10ms",
-    "gateway.modem.limit": "3p",
-}
-"""A DOCSIS 1.0 modem that buffers three packets, with MAPs 10 ms apart, the longest typical interval. Such a modem can
-lose 28 % without priority (loss.py). Slots and interval were chosen for that figure."""
+DOCSIS_1_0 = {"link.docsis.concatenation": "false", "link.docsis.map_interval": "10ms"}
+"""A modem that sends one packet a grant, with MAPs 10 ms apart, the longest typical interval."""
 
 
 def prefetched() -> list[Arm]:
     """Return the arms that several checks use."""
     plain = [PRIORITY, FIFO, TWO_TRANSFERS, DOWNLOAD_ALONE, ACKS_FIRST, ACKS_FILTERED, UNSHAPED, IN_THE_MODEM]
-    return [*plain, FIFO.with_(MODEM_1_0), PRIORITY.with_(MODEM_1_0), UNSHAPED.with_(FIFO_QUEUE)]
+    return [*plain, UNSHAPED.with_(FIFO_QUEUE)]
 
 
 def game_loss(evidence: Evidence, arm: Arm) -> Numbers:

@@ -13,18 +13,13 @@ import numpy as np
 import vl_convert
 
 from gamelane import _native, experiment, whole
-from gamelane.claims.but2006.arms import FIFO, GAME, MODEM_1_0, PRIORITY
+from gamelane.claims.but2006.arms import FIFO, GAME, PRIORITY
 from gamelane.claims.evidence import Arm, columns
 from gamelane.plot.images import VEGA_LITE, WIDTH, themed
 from gamelane.plot.style import CONFIG
 
-ARMS = {
-    "FIFO": FIFO,
-    "priority": PRIORITY,
-    "FIFO, modem of 3 slots": FIFO.with_(MODEM_1_0),
-    "priority, modem of 3 slots": PRIORITY.with_(MODEM_1_0),
-}
-COLOURS = ["$orange", "$blue", "$ochre", "$steel"]
+ARMS = {"FIFO": FIFO, "priority": PRIORITY}
+COLOURS = ["$orange", "$blue"]
 POINTS = 201
 
 
@@ -38,7 +33,6 @@ def write(path: Path) -> None:
             x=alt.X("ms:Q", title="queueing delay upstream, ms", scale=alt.Scale(type="log", domain=[1, 2000])),
             y=alt.Y("share:Q", title="share of the game's packets that arrived"),
             color=alt.Color("arm:N", title=None, scale=alt.Scale(domain=list(ARMS), range=COLOURS)),
-            strokeDash=alt.StrokeDash("modem:N", legend=None),
         )
         .properties(width=2 * WIDTH, height=WIDTH, title="but2006, figure 5")
     )
@@ -53,8 +47,7 @@ def _curve(name: str, arm: Arm) -> list[dict[str, float | str]]:
     shares = np.linspace(0, 1, POINTS)
     delays = np.quantile(table["queue_delay_ms"][mine], shares)
     return [
-        {"arm": name, "modem": "slots" in name, "ms": float(delay), "share": float(share)}
-        for delay, share in zip(delays, shares, strict=True)
+        {"arm": name, "ms": float(delay), "share": float(share)} for delay, share in zip(delays, shares, strict=True)
     ]
 
 

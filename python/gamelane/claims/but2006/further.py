@@ -7,12 +7,12 @@ from gamelane.claims import Claim, findings
 from gamelane.claims.but2006.arms import (
     ACKS_FILTERED,
     ACKS_FIRST,
+    DOCSIS_1_0,
     DOWNLOAD,
     DOWNLOAD_ALONE,
     FIFO,
     GAME,
     IN_THE_MODEM,
-    MODEM_1_0,
     PRIORITY,
     UPLOAD,
     check,
@@ -51,7 +51,7 @@ def ack_priority(evidence: Evidence, claim: Claim) -> Finding:
 
 @check("f.inmodem")
 def in_modem(evidence: Evidence, _: Claim) -> Finding:
-    old = [arm.with_(MODEM_1_0 | {"gateway.modem.limit": "50p"}) for arm in (PRIORITY, IN_THE_MODEM)]
+    old = [arm.with_(DOCSIS_1_0 | {"gateway.modem.limit": "50p"}) for arm in (PRIORITY, IN_THE_MODEM)]
     evidence.prepare(old)
     rates = [throughput(evidence, arm, UPLOAD) for arm in (PRIORITY, IN_THE_MODEM)]
     return findings.less(

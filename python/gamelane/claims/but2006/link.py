@@ -7,9 +7,9 @@ import numpy as np
 from gamelane import _native
 from gamelane.claims import Claim, findings
 from gamelane.claims.but2006.arms import (
+    DOCSIS_1_0,
     FIFO_QUEUE,
     IN_THE_MODEM,
-    MODEM_1_0,
     PRIORITY,
     UNSHAPED,
     UPLOAD,
@@ -46,7 +46,7 @@ def upstream_rate(evidence: Evidence, claim: Claim) -> Finding:
     document = evidence.document()
     rates = (document["gateway"]["shape"]["up"], document["link"]["up"])
     full, small = (_highest_without_queue(evidence.repeats, size, {}) for size in (1470, 72))
-    packets = _highest_without_queue(evidence.repeats, 72, MODEM_1_0)
+    packets = _highest_without_queue(evidence.repeats, 72, DOCSIS_1_0)
     return findings.all_of(
         given(all(rate == f"{claim.theirs}kbit" for rate in rates), f"bridge {rates[0]}, modem {rates[1]}"),
         findings.near(full, claim.theirs, claim.limits["percent"], "kbit/s found by trials"),
