@@ -82,10 +82,14 @@ start = "2s"
 """
 
 
-def test_a_gateway_does_the_same_simulated_in_user_space_and_by_linux(tmp_path: Path) -> None:
+SHAPED = ("--set", "gateway.shape.up=3600kbit", "--set", "gateway.shape.down=18mbit")
+
+
+@pytest.mark.parametrize("shape", [(), SHAPED], ids=["as fast as the link", "shaped"])
+def test_a_gateway_does_the_same_simulated_in_user_space_and_by_linux(tmp_path: Path, shape: tuple[str, ...]) -> None:
     # Not CoDel and PIE: chance decides what they drop, so one run says little. `bench.agreement` has many runs.
     queues = ("fq_codel", "fq_pie", "cake", "priority", "drr", "htb")
-    words = ("--vm", "--compare", f"gateway.*.queue={','.join(queues)}", "--json")
+    words = ("--vm", *shape, "--compare", f"gateway.*.queue={','.join(queues)}", "--json")
     agreement = json.loads(Command(tmp_path, EVERY_ENGINE).run(*words, engine="sim,lab,kernel")[0])["agreement"]
     rows = [(pair["sources"], row) for pair in agreement["pairs"] for row in pair["rows"]]
     assert len(rows) == 2 * 2 * len(queues)

@@ -14,7 +14,7 @@ use gamelane_qdisc::htb::HtbClass;
 use gamelane_qdisc::{
     AckFilterConfig, AckFilterMode, AnyQueue, CakeConfig, ClassMap, Classifier, ClassifierConfig,
     DisciplineConfig, DrrConfig, DualPi2Config, HtbConfig, Limit, ParameterSet, PriorityConfig, QueueConfig,
-    QueueDiscipline, QueueKind, ShaperConfig,
+    QueueDiscipline, QueueKind,
 };
 use rustix::time::{ClockId, clock_gettime};
 
@@ -92,14 +92,6 @@ fn queues() -> Vec<(&'static str, DisciplineConfig)> {
         (
             "htb of fifo",
             DisciplineConfig::Htb(HtbConfig { tree, classes: classes(), overhead: Overhead::None }),
-        ),
-        (
-            "shaper of fifo",
-            DisciplineConfig::Shaped(ShaperConfig {
-                rate: RATE,
-                overhead: Overhead::None,
-                queue: Box::new(leaf(QueueKind::Fifo)),
-            }),
         ),
         ("dualpi2", DisciplineConfig::DualPi2(DualPi2Config::default())),
         ("cake, unshaped", DisciplineConfig::Cake(CakeConfig::default())),

@@ -13,7 +13,6 @@ use crate::dualpi2::DualPi2Config;
 use crate::facts::QueueFacts;
 use crate::htb::HtbConfig;
 use crate::priority::PriorityConfig;
-use crate::shaper::ShaperConfig;
 use crate::{cake, drr, dualpi2, fifo, fq, htb, priority};
 
 catalogue! {
@@ -63,8 +62,6 @@ pub enum DisciplineConfig {
     Drr(DrrConfig),
     /// Classes with rates and borrowing.
     Htb(HtbConfig),
-    /// A queue behind a shaper.
-    Shaped(ShaperConfig),
     /// DualPI2.
     DualPi2(DualPi2Config),
     /// CAKE.
@@ -89,13 +86,12 @@ impl DisciplineConfig {
             Self::Priority(config) => config.check(classes),
             Self::Drr(config) => config.check(classes),
             Self::Htb(config) => config.check(classes),
-            Self::Shaped(config) => config.check(classes),
             Self::DualPi2(config) => config.check(),
             Self::Cake(config) => config.check(),
         }
     }
 
-    /// The discipline in the catalogue. A FIFO that drops ACKs is a FIFO; a queue behind a shaper is that queue.
+    /// The discipline in the catalogue. A FIFO that drops ACKs is a FIFO.
     pub fn discipline(&self) -> Discipline {
         match self {
             Self::Leaf(config) => config.kind.discipline(),
@@ -103,7 +99,6 @@ impl DisciplineConfig {
             Self::Priority(_) => Discipline::Priority,
             Self::Drr(_) => Discipline::Drr,
             Self::Htb(_) => Discipline::Htb,
-            Self::Shaped(config) => config.queue.discipline(),
             Self::DualPi2(_) => Discipline::DualPi2,
             Self::Cake(_) => Discipline::Cake,
         }
@@ -115,7 +110,7 @@ impl DisciplineConfig {
             Self::Leaf(_) | Self::AckFilter(_) | Self::DualPi2(_) => true,
             Self::Priority(config) => config.bands.iter().all(Self::is_work_conserving),
             Self::Drr(config) => config.shares.iter().all(|share| share.queue.is_work_conserving()),
-            Self::Htb(_) | Self::Shaped(_) => false,
+            Self::Htb(_) => false,
             Self::Cake(config) => config.bandwidth.is_none(),
         }
     }

@@ -16,7 +16,6 @@ use crate::dualpi2::DualPi2;
 use crate::fq::FlowQueues;
 use crate::htb::Htb;
 use crate::priority::Priority;
-use crate::shaper::Shaper;
 
 /// Any discipline of [`DisciplineConfig`] except [`DisciplineConfig::Leaf`].
 #[derive(Debug)]
@@ -29,8 +28,6 @@ pub enum Composite<B> {
     Drr(Drr<AnyQueue<B>>),
     /// Classes with rates and borrowing.
     Htb(Htb<AnyQueue<B>>),
-    /// A queue behind a shaper.
-    Shaped(Shaper<AnyQueue<B>>),
     /// DualPI2.
     DualPi2(DualPi2<B>),
     /// CAKE.
@@ -57,9 +54,6 @@ pub(crate) fn build<B>(config: &DisciplineConfig, mtu: IpLen, seed: Seed, path: 
             let queues = queues.enumerate().map(|(index, queue)| inner(queue, index)).collect();
             Composite::Htb(Htb::new(config, queues, mtu))
         }
-        DisciplineConfig::Shaped(config) => {
-            Composite::Shaped(Shaper::new(config.rate, config.overhead, inner(&config.queue, 0)))
-        }
         DisciplineConfig::DualPi2(config) => Composite::DualPi2(DualPi2::new(*config, mtu)),
         DisciplineConfig::Cake(config) => Composite::Cake(Cake::new(config, seed, path)),
     };
@@ -73,7 +67,6 @@ macro_rules! each {
             Composite::Priority($queue) => $call,
             Composite::Drr($queue) => $call,
             Composite::Htb($queue) => $call,
-            Composite::Shaped($queue) => $call,
             Composite::DualPi2($queue) => $call,
             Composite::Cake($queue) => $call,
         }

@@ -22,7 +22,6 @@ use crate::dualpi2::{DualPi2Config, L4sMarking, Scheduler};
 use crate::fixture::Ledger;
 use crate::htb::{HtbClass, HtbConfig};
 use crate::priority::PriorityConfig;
-use crate::shaper::ShaperConfig;
 use crate::{AnyQueue, QueueDiscipline};
 
 const SETS: [ParameterSet; 4] =
@@ -140,7 +139,7 @@ fn queue() -> impl Strategy<Value = DisciplineConfig> {
     let single =
         prop_oneof![4 => plain().prop_map(DisciplineConfig::Leaf), 1 => filter, 2 => cake(), 1 => dualpi2()];
     single.prop_recursive(2, 16, 3, |part| {
-        let parts = prop::collection::vec(part.clone(), CLASSES);
+        let parts = prop::collection::vec(part, CLASSES);
         let quanta = prop::collection::vec(1u64..4000, CLASSES);
         prop_oneof![
             parts.clone().prop_map(|bands| {
@@ -152,13 +151,6 @@ fn queue() -> impl Strategy<Value = DisciplineConfig> {
                 DisciplineConfig::Drr(DrrConfig { shares, classes: ClassMap::default() })
             }),
             (rate(), parts, 0u64..5000).prop_map(|(rate, parts, burst)| htb(rate, parts, burst)),
-            (rate(), part).prop_map(|(rate, queue)| {
-                DisciplineConfig::Shaped(ShaperConfig {
-                    rate,
-                    overhead: Overhead::None,
-                    queue: Box::new(queue),
-                })
-            }),
         ]
     })
 }
@@ -170,7 +162,6 @@ fn limit(config: &DisciplineConfig) -> Option<Limit> {
         DisciplineConfig::AckFilter(config) => Some(config.limit),
         DisciplineConfig::DualPi2(config) => Some(config.limit),
         DisciplineConfig::Cake(config) => config.memory.map(Limit::Bytes),
-        DisciplineConfig::Shaped(config) => limit(&config.queue),
         DisciplineConfig::Priority(_) | DisciplineConfig::Drr(_) | DisciplineConfig::Htb(_) => None,
     }
 }

@@ -31,10 +31,10 @@ pub mod facts;
 pub mod fifo;
 pub mod fq;
 pub mod htb;
+mod pacer;
 pub mod parameters;
 mod pool;
 pub mod priority;
-pub mod shaper;
 
 #[cfg(test)]
 mod conformance;
@@ -58,4 +58,3 @@ pub use fifo::Fifo;
 pub use fq::FlowQueues;
 pub use htb::{Htb, HtbConfig};
 pub use priority::{Priority, PriorityConfig};
-pub use shaper::{Shaper, ShaperConfig};

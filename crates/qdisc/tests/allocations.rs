@@ -11,7 +11,7 @@ use gamelane_qdisc::htb::HtbClass;
 use gamelane_qdisc::{
     AckFilterConfig, AckFilterMode, AnyQueue, CakeConfig, ClassMap, Classifier, ClassifierConfig,
     DisciplineConfig, DrrConfig, DualPi2Config, HtbConfig, Limit, ParameterSet, PriorityConfig, QueueConfig,
-    QueueDiscipline, QueueKind, ShaperConfig,
+    QueueDiscipline, QueueKind,
 };
 
 /// Rate of the shapers. 1500 B each millisecond are 12 Mbit/s, so a third of the packets is dropped.
@@ -53,13 +53,6 @@ fn queues() -> Vec<(&'static str, DisciplineConfig)> {
             ..QueueConfig::new(QueueKind::FqCodel, ParameterSet::Linux)
         })
     };
-    let shaped = |queue| {
-        DisciplineConfig::Shaped(ShaperConfig {
-            rate: RATE,
-            overhead: Overhead::None,
-            queue: Box::new(queue),
-        })
-    };
     let classes = ClassMap::default;
     let share = |_| DrrClass { quantum: ByteCount(1514), queue: leaf() };
     let mut tree = vec![HtbClass::new("root", None, RATE)];
@@ -73,23 +66,17 @@ fn queues() -> Vec<(&'static str, DisciplineConfig)> {
     let memory = Some(ByteCount(150_000));
     let ack_filter = AckFilterMode::Aggressive;
     vec![
-        ("ack filter", shaped(DisciplineConfig::AckFilter(filter))),
+        ("ack filter", DisciplineConfig::AckFilter(filter)),
         (
             "priority",
-            shaped(DisciplineConfig::Priority(PriorityConfig {
+            DisciplineConfig::Priority(PriorityConfig {
                 bands: vec![leaf(), leaf(), leaf()],
                 classes: classes(),
-            })),
+            }),
         ),
-        (
-            "drr",
-            shaped(DisciplineConfig::Drr(DrrConfig {
-                shares: (0..3).map(share).collect(),
-                classes: classes(),
-            })),
-        ),
+        ("drr", DisciplineConfig::Drr(DrrConfig { shares: (0..3).map(share).collect(), classes: classes() })),
         ("htb", DisciplineConfig::Htb(HtbConfig { tree, classes: classes(), overhead: Overhead::None })),
-        ("dualpi2", shaped(DisciplineConfig::DualPi2(DualPi2Config { limit, ..DualPi2Config::default() }))),
+        ("dualpi2", DisciplineConfig::DualPi2(DualPi2Config { limit, ..DualPi2Config::default() })),
         (
             "cake",
             DisciplineConfig::Cake(CakeConfig {
@@ -107,7 +94,7 @@ fn no_queue_allocates_in_steady_state() {
     for (name, config) in queues() {
         let mut queue: AnyQueue<u32> = AnyQueue::build(&config, 3, IpLen(1500), Seed(1), "queue").unwrap();
         let mut now = Instant::ZERO;
-        let mut sent = 0;
+        let (mut sent, mut link_free_at) = (0, Instant::ZERO);
         let mut run = |packets: std::ops::Range<u64>| {
             for number in packets {
                 now += Duration::from_millis(1);
@@ -115,8 +102,11 @@ fn no_queue_allocates_in_steady_state() {
                 if queue.poll_timeout().is_some_and(|at| at <= now) {
                     queue.handle_timeout(now);
                 }
-                while queue.ready_at().is_some_and(|at| at <= now) {
-                    sent += u64::from(queue.dequeue(now, &mut Forget).is_some());
+                while queue.ready_at().is_some_and(|at| at.max(link_free_at) <= now) {
+                    let Some(packet) = queue.dequeue(now, &mut Forget) else { continue };
+                    link_free_at =
+                        now.max(link_free_at) + RATE.time_to_send(Overhead::None.wire_len(packet.meta.len));
+                    sent += 1;
                 }
             }
         };

@@ -193,10 +193,6 @@ struct Built {
 impl Lane<'_> {
     fn build(&self) -> Result<Built, Refused> {
         let shape = self.policy.shaper();
-        let queue = match &self.policy.queue {
-            DisciplineConfig::Shaped(own) => &own.queue,
-            queue => queue,
-        };
         let mut built = Built {
             operations: Vec::new(),
             places: Places::default(),
@@ -204,7 +200,7 @@ impl Lane<'_> {
             is_shaped: shape.is_some(),
             is_htb: false,
         };
-        match queue {
+        match &self.policy.queue {
             DisciplineConfig::Htb(config) => self.tree(config, &mut built)?,
             // CAKE's targets and shares follow from its own rate (`cake_set_rate`). Without one, HTB above it holds the rate.
             DisciplineConfig::Cake(own) if own.bandwidth.is_some() || shape.is_none() => {

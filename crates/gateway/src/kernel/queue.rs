@@ -37,10 +37,9 @@ pub fn options(config: &DisciplineConfig, around: &Around<'_>) -> Result<Options
             let key = format!("{}.acks", around.key);
             Err(Refused::new(key, "in Linux only CAKE filters ACKs").or("write queue = \"cake\""))
         }
-        DisciplineConfig::Priority(_)
-        | DisciplineConfig::Drr(_)
-        | DisciplineConfig::Htb(_)
-        | DisciplineConfig::Shaped(_) => unreachable!("a plan takes these apart"),
+        DisciplineConfig::Priority(_) | DisciplineConfig::Drr(_) | DisciplineConfig::Htb(_) => {
+            unreachable!("a plan takes these apart")
+        }
     }
 }
 

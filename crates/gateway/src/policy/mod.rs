@@ -139,7 +139,6 @@ impl LanePolicy {
     /// Rate and framing of the shaper: of two, one of them the queue's own, those of the slower one, which holds the packets.
     pub fn shaper(&self) -> Option<(Bitrate, Overhead)> {
         let own = match &self.queue {
-            DisciplineConfig::Shaped(own) => Some((own.rate, own.overhead)),
             DisciplineConfig::Cake(own) => own.bandwidth.map(|rate| (rate, own.overhead)),
             DisciplineConfig::Htb(own) => own.tree.first().map(|root| (root.rate, own.overhead)),
             _ => None,

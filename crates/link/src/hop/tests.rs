@@ -7,9 +7,8 @@ use crate::wired::WiredLink;
 use gamelane_core::headers::{IPV4_HEADER, UDP_HEADER};
 use gamelane_core::loss::LossModel;
 use gamelane_core::{Bitrate, Duration, FlowId, IpLen, Protocol, Seed};
-use gamelane_qdisc::{DisciplineConfig, Limit, ParameterSet, QueueConfig, QueueKind, ShaperConfig};
+use gamelane_qdisc::{CakeConfig, DisciplineConfig, Limit, ParameterSet, QueueConfig, QueueKind};
 use proptest::prelude::*;
-use std::boxed::Box;
 use std::vec::Vec;
 
 const ONLY: PortId = PortId(0);
@@ -123,18 +122,10 @@ fn a_late_driver_keeps_the_rate_within_its_credit() {
     assert!(now.saturating_since(Instant::from_millis(99 * 12)) <= Duration::from_millis(1));
 }
 
-/// Makes a shaper of 192 kbit/s in front of a link of 1 Mbit/s, like the bridge of but2006.
+/// Makes CAKE with its own rate of 192 kbit/s in front of a link of 1 Mbit/s.
 fn shaped() -> Hop<u32> {
-    let fifo = QueueConfig {
-        limit: Some(Limit::Packets(50)),
-        ..QueueConfig::new(QueueKind::Fifo, ParameterSet::Rfc)
-    };
-    let shaper = ShaperConfig {
-        rate: Bitrate::from_bps(192_000),
-        overhead: Overhead::None,
-        queue: Box::new(fifo.into()),
-    };
-    let queue = AnyQueue::build(&DisciplineConfig::Shaped(shaper), 1, IpLen(1500), Seed(1), "queue");
+    let cake = CakeConfig { bandwidth: Some(Bitrate::from_bps(192_000)), ..CakeConfig::default() };
+    let queue = AnyQueue::build(&DisciplineConfig::Cake(cake), 1, IpLen(1500), Seed(1), "queue");
     Hop::new([queue.unwrap()], WiredLink::new(one_megabit(), Seed(1), "link"))
 }
 

@@ -17,7 +17,7 @@ use gamelane_core::{Instant, Outlet, Overhead, Packet, Seed};
 
 use crate::discipline::{Backlog, QueueDiscipline};
 use crate::facts::{Isolates, QueueDescriptor, QueueFacts, Tc};
-use crate::shaper::Pacer;
+use crate::pacer::Pacer;
 use tin::Tin;
 
 pub use crate::aqm::cobalt::Grace;

@@ -3,7 +3,7 @@
 
 use gamelane_core::{Bitrate, ByteCount, Duration, Instant, WireLen};
 
-use crate::shaper::LATENESS_CREDIT;
+use crate::pacer::LATENESS_CREDIT;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bucket {
