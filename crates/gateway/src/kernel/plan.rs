@@ -200,7 +200,8 @@ impl Lane<'_> {
             is_shaped: shape.is_some(),
             is_htb: false,
         };
-        match &self.policy.queue {
+        let queue = &self.policy.queue;
+        match queue {
             DisciplineConfig::Htb(config) => self.tree(config, &mut built)?,
             // CAKE's targets and shares follow from its own rate (`cake_set_rate`). Without one, HTB above it holds the rate.
             DisciplineConfig::Cake(own) if own.bandwidth.is_some() || shape.is_none() => {
