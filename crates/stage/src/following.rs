@@ -39,12 +39,17 @@ impl Hears {
     }
 }
 
+/// Time for which the lateness of a stream holds.
+const RECENT: Duration = Duration::from_millis(100);
+
 /// Autorate for both directions. The driver hands in packets sent and signals as they occur, calls
 /// [`Following::handle_timeout`] when it is due, and then sets each shaper to [`Following::rate`].
 #[derive(Clone, Debug)]
 pub struct Following {
     /// Indexed by direction.
     shapers: [Option<Follower>; 2],
+    /// Last lateness of a stream from the internet, and its time.
+    lag: Option<(Instant, Duration)>,
 }
 
 /// Autorate for one direction.
@@ -70,6 +75,7 @@ impl Following {
                 let FollowerConfig { law, hears } = config?;
                 Some(Follower { hears, autorate: Autorate::new(law, now), shaped: 0, until: now })
             }),
+            lag: None,
         })
     }
 
@@ -110,19 +116,26 @@ impl Following {
         }
     }
 
-    /// Takes a signal. Round trips go to both directions, because they pass the queues of both.
+    /// Takes a signal. A round trip passes the queues of both directions. If a stream from the internet told just before how
+    /// long packets wait downstream, the rest of a TCP round trip is upstream's; otherwise it goes to both directions.
     pub fn tell(&mut self, signal: Signal, now: Instant) {
         let source = signal.source();
-        for (index, shaper) in self.shapers.iter_mut().enumerate() {
-            let Some(shaper) = shaper.as_mut().filter(|shaper| shaper.hears.is_for(source)) else { continue };
-            let only = match source {
-                Source::Tcp | Source::Probe => None,
-                Source::Game => Some(Direction::Down),
-                Source::Backlog => Some(Direction::Up),
+        if let Signal::GameLag(lag) = signal {
+            self.lag = Some((now, lag));
+        }
+        let lag = self.lag.filter(|(at, _)| now.saturating_since(*at) <= RECENT).map(|(_, lag)| lag);
+        for direction in Direction::BOTH {
+            let shaper = self.shapers[direction.index()].as_mut();
+            let Some(shaper) = shaper.filter(|shaper| shaper.hears.is_for(source)) else { continue };
+            let signal = match (signal, direction, lag) {
+                (Signal::GameLag(_), Direction::Up, _) | (Signal::Backlog(_), Direction::Down, _) => continue,
+                (Signal::TcpRoundTrip { .. }, Direction::Down, Some(_)) if shaper.hears.game => continue,
+                (Signal::TcpRoundTrip { seen, delay, slack }, Direction::Up, Some(lag)) => {
+                    Signal::TcpRoundTrip { seen, delay: delay.saturating_sub(lag), slack }
+                }
+                _ => signal,
             };
-            if only.is_none_or(|only| only.index() == index) {
-                shaper.autorate.handle_signal(signal, now);
-            }
+            shaper.autorate.handle_signal(signal, now);
         }
     }
 
@@ -223,6 +236,43 @@ mod tests {
                 .map(|way| after[way].passive + after[way].probes - before[way].passive - before[way].probes)
         });
         assert_eq!(counts, [[1, 1], [0, 0], [1, 0], [0, 0]]);
+    }
+
+    #[test]
+    fn a_stream_tells_which_direction_delays_a_round_trip() {
+        let both = Some(config(9_000_000, 15));
+        let mut following = Following::new([both; 2], Instant::ZERO).unwrap();
+        let late = |ms| Signal::TcpRoundTrip {
+            seen: Duration::from_millis(100),
+            delay: Duration::from_millis(ms),
+            slack: Duration::ZERO,
+        };
+        // Each window carries a full load, and a round trip that is 60 ms too long.
+        let mut run = |windows: u64, lag_ms: Option<u64>, from: u64| {
+            for ms in from..from + 200 * windows {
+                let now = Instant::from_millis(ms);
+                for direction in Direction::BOTH {
+                    let bytes = following.rate(direction).unwrap().bps() / 8000;
+                    following.note_sent(direction, ByteCount(bytes), now);
+                }
+                if ms % 10 == 0 {
+                    if let Some(lag) = lag_ms {
+                        following.tell(Signal::GameLag(Duration::from_millis(lag)), now);
+                    }
+                    following.tell(late(60), now);
+                }
+                for direction in Direction::BOTH {
+                    following.handle_timeout(direction, now);
+                }
+            }
+            Direction::BOTH.map(|direction| following.rate(direction).unwrap().bps())
+        };
+        let [up, down] = run(5, Some(55), 0);
+        assert!(up > 1_000_000 && down < 1_000_000, "the queue is downstream: {up} {down}");
+        let [lower, risen] = run(5, Some(0), 1000);
+        assert!(lower < up && risen > down, "the queue is upstream: {lower} {risen}");
+        let [up, down] = run(5, None, 3000);
+        assert!(up < lower && down < risen, "nobody tells: {up} {down}");
     }
 
     #[test]

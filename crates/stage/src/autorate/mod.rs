@@ -247,15 +247,16 @@ impl Autorate {
         self.loads.push(now, load);
         let (target, cause) = if self.late * 2 > self.heard {
             self.counters.lowered += 1;
-            let link = self.trend.let_through(self.loads.between(self.trend.first.0, self.trend.last.0));
-            // Delay that does not grow, under little load, is probably a queue of someone else: lower the rate slowly.
+            let met = self.loads.between(self.trend.first.0, self.trend.last.0);
+            let link = self.trend.let_through(met);
+            // Delay under little load is probably a queue of someone else, or of the other direction: lower the rate slowly.
             // But if it lasts while there is some load, it is ours: a sender that opens its window slowly fills the
             // queue slowly.
             self.late_windows = self.late_windows.saturating_add(1);
             // This does not hold for backlog: it is measured as time at our own rate, so a lower rate makes it longer.
             let not_backlog = self.last_late != Some(Source::Backlog);
             let stays = not_backlog && self.late_windows >= STAYS && load >= part(rate, SOME);
-            let ours = busy || stays || self.trend.grows();
+            let ours = busy || stays || (self.trend.grows() && met >= rate / OUTAGE);
             let share = if self.trend.last.1 > LONG.max(self.config.target.saturating_mul(4)) {
                 self.config.back_off * 2 / 3
             } else {

@@ -197,6 +197,25 @@ fn a_delay_that_stays_is_ours_after_a_second_if_there_is_some_load() {
 }
 
 #[test]
+fn a_delay_that_grows_under_a_tenth_of_the_rate_belongs_to_someone_else() {
+    let after = |load_bps: u64| {
+        let mut autorate = Autorate::new(config(), Instant::ZERO);
+        for ms in 0..2001 {
+            let now = Instant::ZERO + MS * ms;
+            autorate.note_sent(ByteCount(load_bps / 8000), now);
+            let delay = MS * 20 + MS * ms / 2;
+            let signal = Signal::TcpRoundTrip { seen: MS * 40 + delay, delay, slack: MS };
+            autorate.handle_signal(signal, now);
+            autorate.handle_timeout(now);
+        }
+        autorate.rate().bps() as f64 / 1e6
+    };
+    // The ACKs of a download are 0.4 of 8 Mbit/s, and its queue is the other direction's: 2 % less per window.
+    assert!((6.3..7.0).contains(&after(400_000)), "{}", after(400_000));
+    assert!(after(2_000_000) < 2.0, "{}", after(2_000_000));
+}
+
+#[test]
 fn each_fault_is_found() {
     let sound = config();
     assert_eq!(sound.check(), Ok(()));
