@@ -42,14 +42,16 @@ def settings(scenario: _native.Scenario, space: Space) -> list[Settings]:
 
 
 def around(space: Space, best: Settings) -> list[Settings]:
-    """Return the settings that differ from `best` in the queue, with its defaults, in the ACKs, or in the rate."""
+    """Return the settings that differ from `best` in ACKs, rate, or queue with its defaults: the nearest first."""
     kinds, acks, rates = (space.values(key) for key in (QUEUE, ACKS, SHAPE))
     rate = {SHAPE: best[SHAPE]} if SHAPE in best else {}
     queues = [{QUEUE: kind, **space.required({QUEUE: kind})} for kind in kinds]
     own = {key: value for key, value in best.items() if key != SHAPE}
-    found = [{**queue, **rate} for queue in queues]
-    found += [{**each, ACKS: of, **rate} for of in acks if of != PLAIN for each in [own, *queues]]
+    handled = [of for of in acks if of != PLAIN]
+    found = [{**own, ACKS: of, **rate} for of in handled]
     found += [{**best, SHAPE: other} for other in rates]
+    found += [{**queue, **rate} for queue in queues]
+    found += [{**queue, ACKS: of, **rate} for of in handled for queue in queues]
     once = [each for index, each in enumerate(found) if each not in found[:index]]
     return [each for each in once if space.choices(each) is not None]
 
