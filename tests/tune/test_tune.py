@@ -412,7 +412,19 @@ def test_where_nothing_helps_it_says_so() -> None:
     runner = Runner(alone, space.shipped(alone), [1, 2], 2)
     found = _found(runner, _aim(runner), 24)
     assert found.best is None
+    assert found.unsure is None
     assert recommendation(found).startswith("Leave the gateway as it is: none of 24 settings")
+
+
+def test_where_runs_are_too_few_it_says_how_many_tell() -> None:
+    """A household where each run gains much, but runs differ so much that three do not make an interval."""
+    household = _native.Scenario.parse(households.text(14), "household.toml", [])
+    runner = Runner(household, space.shipped(household), [1, 2, 3], 2)
+    found = search(runner, _aim(runner), Effort(16, tuple(known.settings(household, runner.space))), lambda _: None)
+    assert found.best is None
+    assert found.unsure is not None
+    assert " is better in each of 3 runs: " in recommendation(found)
+    assert "--repeat 9 tells" in recommendation(found)
 
 
 @pytest.fixture(scope="module")

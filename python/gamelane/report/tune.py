@@ -39,6 +39,12 @@ def recommendation(found: Found) -> str:
         if found.front or not found.before.breaks(found.aim)
         else f"None of {tried} settings meets every bound, so none is recommended."
     ]
+    if found.unsure is not None:
+        runs = len(found.seeds)
+        said.append(
+            f"But {words(found.unsure.settings)} is better in each of {runs} runs: {_changes(found, found.unsure)}."
+            f" {runs} runs are too few to be sure; --repeat {3 * runs} tells."
+        )
     forbidden = found.forbidden
     if forbidden is not None:
         said.append(f"In the way: {'; '.join(_told(limit) for limit in forbidden.breaks(found.aim))}.")

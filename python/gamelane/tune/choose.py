@@ -79,10 +79,16 @@ def recommended(trials: Sequence[Trial], aim: Aim) -> Trial | None:
 def is_better(trial: Trial, before: Trial, aim: Aim, seeds: Sequence[int]) -> bool:
     """Return whether a trial clearly improves the first goal in which the two are not as good as each other."""
     for index, goal in enumerate(aim.goals):
-        own, other = (signed(each, aim)[index] for each in (trial, before))
-        if abs(own - other) > _tolerance(other, goal):
+        if not as_good(trial, before, aim, index):
+            own, other = (signed(each, aim)[index] for each in (trial, before))
             return own < other and (len(seeds) == 1 or change(trial, before, goal, seeds).clear)
     return False
+
+
+def as_good(trial: Trial, before: Trial, aim: Aim, index: int) -> bool:
+    """Return whether a goal of the two is as good as each other's."""
+    own, other = (signed(each, aim)[index] for each in (trial, before))
+    return abs(own - other) <= _tolerance(other, aim.goals[index])
 
 
 def change(trial: Trial, before: Trial, goal: Goal, seeds: Sequence[int]) -> Paired:

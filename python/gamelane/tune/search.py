@@ -16,7 +16,7 @@ from gamelane import _native
 from gamelane.analysis.stats import Paired
 from gamelane.errors import UsageError
 from gamelane.runner import each
-from gamelane.tune.choose import WORST, Trial, change, is_better, knee, pareto, recommended, signed, told
+from gamelane.tune.choose import WORST, Trial, as_good, change, is_better, knee, pareto, recommended, signed, told
 from gamelane.tune.known import around
 from gamelane.tune.objective import Aim, Row, measure, over_seeds
 from gamelane.tune.parameters import Settings, Space
@@ -55,6 +55,15 @@ class Found:
         """The setting that is clearly better than today and best in the first goal, though it breaks a bound."""
         found = [trial for trial in self.trials if trial.breaks(self.aim) and self.is_better(trial)]
         return min(found, key=lambda trial: signed(trial, self.aim), default=None)
+
+    @property
+    def unsure(self) -> Trial | None:
+        """The best setting within the bounds, if its first goal is better in every run, but too few runs make it clear."""
+        found = recommended(self.trials, self.aim)
+        if found is None or self.is_better(found) or as_good(found, self.before, self.aim, 0):
+            return None
+        lower = signed(found, self.aim)[0] < signed(self.before, self.aim)[0]
+        return found if lower and self.change(found, 0).agree == 1 else None
 
     def is_better(self, trial: Trial) -> bool:
         """Return whether a trial is clearly better than the unchanged scenario."""
