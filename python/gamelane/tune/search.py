@@ -58,7 +58,7 @@ class Found:
 
     @property
     def unsure(self) -> Trial | None:
-        """The best setting within the bounds, if its first goal is better in every run, but too few runs make it clear."""
+        """The best setting within the bounds, if it is better in every run, but too few runs make it clear."""
         found = recommended(self.trials, self.aim)
         if found is None or self.is_better(found) or as_good(found, self.before, self.aim, 0):
             return None
