@@ -53,12 +53,14 @@ LIVES = (
     "--persist leaves everything",
     "undo leaves nothing",
 )
+LINES = ("wan.7", "ppp0")
+ON_A_LINE = ("fq_codel wan", "cake wan", "cake lan", "htb lan", "priority lan")
 FOREIGN = ("a foreign queue stays", "--replace names it", "--replace removes it")
 
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Return what both programs for the guest print, in one boot."""
+    """Return what the programs for the guest print, in one boot."""
     try:
         guest = uml.UserModeLinux.find()
     except LabError as error:
@@ -68,8 +70,8 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     (folder / "queues").write_text("".join(f"{queue}\n" for queue in QUEUES))
     (folder / "classes.toml").write_text(CLASSES)
     here, program = ROOT / "tests" / "lab", programs.GATEWAY.find()
-    both = f"sh {here}/kernel_gateway.sh {program}", f"{sys.executable} {here}/life_guest.py {program}"
-    script = "; ".join(f"{each} >> said 2>&1" for each in both)
+    runs = ("sh", "kernel_gateway.sh"), (sys.executable, "life_guest.py"), (sys.executable, "router_guest.py")
+    script = "; ".join(f"{by} {here}/{file} {program} >> said 2>&1" for by, file in runs)
     path = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
     (folder / SCRIPT).write_text(guest.script(folder, path, ["sh", "-c", script]))
     boot.boot(guest, folder, boot.Watch("the gateway's queues", 1, threading.Event()))
@@ -94,4 +96,15 @@ def test_every_queue_survives_a_reload_and_ends_as_it_should(said: list[str]) ->
     lives = [f"yes: {what}: {queue}" for queue in QUEUES for what in LIVES]
     foreign = [f"yes: {what}: {where}" for where in ("root", "ingress") for what in FOREIGN]
     expected = [*lives, *foreign, "yes: the module is named: dualpi2"]
-    assert said[-len(expected) :] == expected
+    begin = said.index(expected[0])
+    assert said[begin : begin + len(expected)] == expected
+
+
+def test_a_router_shapes_a_vlan_and_pppoe_behind_address_translation(said: list[str]) -> None:
+    expected = [
+        f"yes: {line} {case}: {what}"
+        for line in LINES
+        for case in ON_A_LINE
+        for what in ("up at its rate", "down at its rate", *(("classes",) if case[0] in "hp" else ()), "nothing stays")
+    ]
+    assert [each.split(",")[0] for each in said[-len(expected) :]] == expected
