@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from gamelane.errors import LabError
 from gamelane.guest import boot, uml
 from gamelane.guest.kinds import SCRIPT
 from tests.conftest import ROOT
+from tests.lab.guests import PATH, said_by
 from tests.needs import lacking
 
 FRAMINGS = ("none", "ethernet", "docsis", "atm", "ptm")
@@ -53,7 +55,6 @@ LIVES = (
     "--persist leaves everything",
     "undo leaves nothing",
 )
-LINES = ("wan.7", "ppp0")
 ON_A_LINE = ("fq_codel wan", "cake wan", "cake lan", "htb lan", "priority lan")
 FOREIGN = ("a foreign queue stays", "--replace names it", "--replace removes it")
 
@@ -72,8 +73,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     here, program = ROOT / "tests" / "lab", programs.GATEWAY.find()
     runs = ("sh", "kernel_gateway.sh"), (sys.executable, "life_guest.py"), (sys.executable, "router_guest.py")
     script = "; ".join(f"{by} {here}/{file} {program} >> said 2>&1" for by, file in runs)
-    path = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
-    (folder / SCRIPT).write_text(guest.script(folder, path, ["sh", "-c", script]))
+    (folder / SCRIPT).write_text(guest.script(folder, PATH, ["sh", "-c", script]))
     boot.boot(guest, folder, boot.Watch("the gateway's queues", 1, threading.Event()))
     return (folder / "said").read_text().splitlines()
 
@@ -100,11 +100,24 @@ def test_every_queue_survives_a_reload_and_ends_as_it_should(said: list[str]) ->
     assert said[begin : begin + len(expected)] == expected
 
 
-def test_a_router_shapes_a_vlan_and_pppoe_behind_address_translation(said: list[str]) -> None:
-    expected = [
+def _on(lines: tuple[str, ...], *whats: str) -> list[str]:
+    return [
         f"yes: {line} {case}: {what}"
-        for line in LINES
+        for line in lines
         for case in ON_A_LINE
-        for what in ("up at its rate", "down at its rate", *(("classes",) if case[0] in "hp" else ()), "nothing stays")
+        for what in whats
+        if what != "classes" or case.startswith(("htb", "priority"))
     ]
+
+
+def test_a_router_shapes_a_vlan_and_pppoe_behind_address_translation(said: list[str]) -> None:
+    expected = _on(("wan.7", "ppp0"), "up at its rate", "down at its rate", "classes", "nothing stays")
     assert [each.split(",")[0] for each in said[-len(expected) :]] == expected
+
+
+def test_a_router_sees_every_packet_of_a_vlan_with_the_homes_address(tmp_path: Path) -> None:
+    """Debian's kernel for clouds has type information and no PPPoE."""
+    said = said_by("router_guest.py", tmp_path, "nft")
+    rates = ("up at its rate", "down at its rate", "classes")
+    expected = _on(("wan.7",), *rates, "every packet up is seen", "nothing stays")
+    assert [each.split(",")[0] for each in said] == [*expected, "this kernel has no PPPoE"]

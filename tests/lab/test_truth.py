@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
-import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gamelane import programs
-from gamelane.errors import LabError
-from gamelane.guest import boot, qemu
-from gamelane.guest.kinds import SCRIPT
-from tests.conftest import ROOT
-from tests.needs import lacking
-
-PATH = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+from tests.lab.guests import said_by
 
 FEW = 8
 """Packets of about 2000."""
@@ -26,19 +16,7 @@ FEW = 8
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """Return what the program and the game saw, by queue."""
-    try:
-        guest = qemu.Qemu.find()
-    except LabError as error:
-        lacking(str(error).splitlines()[0])
-    folder, program = tmp_path_factory.mktemp("truth"), programs.GATEWAY.find()
-    script = ROOT / "tests" / "lab" / "truth_guest.py"
-    (folder / script.name).write_bytes(script.read_bytes())
-    words = ["sh", "-c", f"{sys.executable} {script.name} {program} > lines 2>&1"]
-    (folder / SCRIPT).write_text(guest.script(folder, PATH, words))
-    guest.pack(folder, [Path(program)])
-    boot.boot(guest, folder, boot.Watch("the truth of every queue", 1, threading.Event()))
-    guest.unpack(folder)
-    lines = (folder / "lines").read_text().splitlines()
+    lines = said_by("truth_guest.py", tmp_path_factory.mktemp("truth"))
     assert all(line.startswith("{") for line in lines), lines
     found = {each["queue"]: each for each in map(json.loads, lines)}
     assert len(found) == 7

@@ -28,7 +28,8 @@ MODULES = (
     *("veth", "bridge", "tun", "ifb", "inet_diag", "tcp_diag"),
     *("cls_u32", "cls_matchall", "act_mirred", "act_pedit", "sch_ingress"),
     *("sch_htb", "sch_netem", "sch_prio", "sch_pie", "sch_codel", "sch_fq_codel", "sch_fq_pie", "sch_cake"),
-    *("sch_drr", "sch_dualpi2", "nf_tables", "tcp_bic", "tcp_westwood", "tcp_vegas"),
+    *("sch_drr", "sch_dualpi2", "tcp_bic", "tcp_westwood", "tcp_vegas"),
+    *("8021q", "pppoe", "nf_tables", "nft_ct", "nft_chain_nat", "nft_masq"),
 )
 LATE_MODULES = ("nfit", "nd_pmem")
 COSTS = "34 MB of download, 14 MB of disk, 10 seconds"
@@ -74,7 +75,7 @@ def lacking() -> str | None:
     absent = [tool for tool in ("apt-get", "apt-cache", "dpkg-deb") if shutil.which(tool) is None]
     if absent:
         return f"the kernel comes from Debian's package, which needs {', '.join(absent)}"
-    return None if _package() else f"apt knows no package {' or '.join(PACKAGES)}; run `apt-get update`"
+    return None if _packages() else f"apt knows no package {' or '.join(PACKAGES)}; run `apt-get update`"
 
 
 def fetch() -> Path:
@@ -85,8 +86,9 @@ def fetch() -> Path:
     cache().mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=f"{NAME}.", dir=cache()) as name:
         work = Path(name)
-        _run(["apt-get", "download", _package()], work)
-        _run(["dpkg-deb", "-x", str(next(work.glob("*.deb"))), "unpacked"], work)
+        _run(["apt-get", "download", *_packages()], work)
+        for package in work.glob("*.deb"):
+            _run(["dpkg-deb", "-x", str(package), "unpacked"], work)
         tree = work / "unpacked"
         with whole.file(kernel.modules) as part, part.open("wb") as to:
             archive = Archive(to)
@@ -94,10 +96,10 @@ def fetch() -> Path:
                 for number, (each, data) in enumerate(modules.in_order(tree, wanted)):
                     archive.data(f"{place}/{number:02}-{each}.ko", data)
             archive.end()
-        config = next((tree / "boot").glob("config-*")).read_text(encoding="utf-8")
+        config = _file(tree, "config").read_text(encoding="utf-8")
         whole.replace(kernel.config, f"{config}{mark()}\n")
         with whole.file(kernel.image) as part:
-            shutil.copyfile(next((tree / "boot").glob("vmlinuz-*")), part)
+            shutil.copyfile(_file(tree, "vmlinuz"), part)
     return kernel.image
 
 
@@ -106,13 +108,25 @@ def mark() -> str:
     return f"# with {' '.join((*MODULES, *LATE_MODULES))}"
 
 
-def _package() -> str:
-    """Return the package of the newest kernel that apt knows; empty if there is none."""
+def _packages() -> Sequence[str]:
+    """Return the packages of the newest kernel that apt knows: one, or one for each part of it (Debian's Linux 7.3)."""
     for name in PACKAGES:
-        done = subprocess.run(["apt-cache", "depends", name], capture_output=True, text=True, check=False)
-        if found := re.search(r"Depends: (linux-image-\d\S+)", done.stdout):
-            return found[1]
-    return ""
+        if found := _depends(name, "image"):
+            return (*found, *_depends(found[0], "base|binary|modules"))
+    return ()
+
+
+def _file(tree: Path, name: str) -> Path:
+    """Return a file of the kernel: in /boot, or beside its modules (Debian's Linux 7.3)."""
+    found = [*tree.glob(f"boot/{name}-*"), *tree.glob(f"usr/lib/modules/*/{name}")]
+    if not found:
+        raise LabError(f"--fetch-kernel: the package has no {name}")
+    return found[0]
+
+
+def _depends(package: str, parts: str) -> Sequence[str]:
+    done = subprocess.run(["apt-cache", "depends", package], capture_output=True, text=True, check=False)
+    return re.findall(rf"Depends: (linux-(?:{parts})-\d\S+)", done.stdout)
 
 
 def _run(words: Sequence[str], folder: Path) -> None:
