@@ -11,7 +11,6 @@ from gamelane.claims import Claim, Paper
 from gamelane.claims.burriss2006 import check
 from gamelane.claims.burriss2006.arms import (
     CELLS,
-    DOCSIS_1_0,
     UDP,
     Column,
     loss,
@@ -25,6 +24,7 @@ from gamelane.claims.burriss2006.arms import (
     throughput,
 )
 from gamelane.claims.burriss2006.tables import _loss
+from gamelane.claims.but2006.arms import THREE_SLOTS
 from gamelane.claims.evidence import Evidence
 
 from .short import evidence
@@ -67,7 +67,7 @@ def test_another_reading_is_another_run_or_stream() -> None:
 
 
 def test_two_streams_behind_priority_overrun_a_modem_of_one_packet_a_grant_and_one_does_not(short: Evidence) -> None:
-    lost = {cell: float(loss(short, Column(prioritised(cell).with_(DOCSIS_1_0))).max()) for cell in CELLS}
+    lost = {cell: float(loss(short, Column(prioritised(cell).with_(THREE_SLOTS))).max()) for cell in CELLS}
     assert lost["1t1u"] < 0.1
     assert lost["2t1u"] < 0.1
     assert 5 < lost["1t2u"] < 20

@@ -9,13 +9,13 @@ from gamelane.claims.but2006 import SCENARIO
 from gamelane.claims.but2006.arithmetic import FIFO_BURST, PRIORITY_BURST, burst, waits
 from gamelane.claims.but2006.arms import (
     ACKS_FIRST,
-    DOCSIS_1_0,
     DOWNLOAD,
     DOWNLOAD_ALONE,
     FIFO,
     FIFO_QUEUE,
     IN_THE_MODEM,
     PRIORITY,
+    THREE_SLOTS,
     TWO_TRANSFERS,
     UNSHAPED,
     UPLOAD,
@@ -56,15 +56,18 @@ def test_priority_in_the_modem_needs_no_shaper(short: Evidence) -> None:
 
 
 def test_a_modem_of_three_slots_and_one_packet_a_grant_loses_the_game_and_stops_the_upload(short: Evidence) -> None:
-    slots = DOCSIS_1_0 | {"gateway.modem.limit": "3p"}
     for arm in (FIFO, PRIORITY):
-        assert (game_loss(short, arm.with_(slots)) > 20).all()
-        assert (throughput(short, arm.with_(slots), UPLOAD) < throughput(short, arm, UPLOAD) / 3).all()
+        assert (game_loss(short, arm.with_(THREE_SLOTS)) > 20).all()
+        assert (throughput(short, arm.with_(THREE_SLOTS), UPLOAD) < throughput(short, arm, UPLOAD) / 3).all()
 
 
 def test_the_modem_of_burriss2006_changes_nothing_behind_the_bridge(short: Evidence) -> None:
-    for arm in (FIFO, PRIORITY):
-        assert game_loss(short, arm.with_({"gateway.modem.limit": "5p"})) == pytest.approx(game_loss(short, arm))
+    for arm in (FIFO, PRIORITY, ACKS_FIRST):
+        same = arm.with_({"gateway.modem.limit": "5p"})
+        for measure in (game_loss, game_delay):
+            assert measure(short, same) == pytest.approx(measure(short, arm))
+        for flow in (UPLOAD, DOWNLOAD):
+            assert throughput(short, same, flow) == pytest.approx(throughput(short, arm, flow))
 
 
 def test_a_burst_of_four_is_250_ms_and_one_packet_62(short: Evidence) -> None:

@@ -177,6 +177,46 @@ def test_without_any_guest_both_ways_are_named(monkeypatch: pytest.MonkeyPatch, 
         choice.choose()
 
 
+PARTS = {
+    "one package": {"linux-image-6.12": ("boot/config-6.12", "boot/vmlinuz-6.12", "usr/lib/modules/6.12/veth.ko")},
+    "parts": {
+        "linux-image-7.3": (),
+        "linux-base-7.3": ("usr/lib/modules/7.3/config",),
+        "linux-binary-7.3": ("usr/lib/modules/7.3/vmlinuz",),
+        "linux-modules-7.3": ("usr/lib/modules/7.3/veth.ko",),
+    },
+}
+
+
+@pytest.mark.parametrize("packages", PARTS.values(), ids=PARTS)
+def test_a_kernel_is_fetched_in_one_package_or_in_parts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, packages: dict[str, tuple[str, ...]]
+) -> None:
+    image, *parts = packages
+    depends = "".join(f"echo '  Depends: {part}'; " for part in parts)
+    unpack = "".join(
+        f'{name}.deb) mkdir -p "$(dirname $3/{file})"; echo {file} > $3/{file} ;;&\n'
+        for name, files in packages.items()
+        for file in files
+    )
+    tools = {
+        "apt-cache": f"case $2 in {image}) {depends};; *) echo '  Depends: {image}' ;; esac",
+        "apt-get": 'shift; for each in "$@"; do touch $each.deb; done',
+        "dpkg-deb": f'case "$(basename $2)" in\n{unpack}*) ;; esac',
+    }
+    (tmp_path / "bin").mkdir()
+    for tool, script in tools.items():
+        file = tmp_path / "bin" / tool
+        file.write_text(f"#!/bin/bash\n{script}\n")
+        file.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    kernel = cloud.Kernel(cloud.fetch())
+    assert "vmlinuz" in kernel.image.read_text()
+    assert "config" in kernel.config.read_text()
+    assert b"modules/00-veth.ko" in kernel.modules.read_bytes()
+
+
 def test_qemu_is_the_guest_where_there_is_no_other(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv(choice.VARIABLE, raising=False)
     monkeypatch.delenv(uml.VARIABLE, raising=False)

@@ -424,7 +424,7 @@ def test_where_runs_are_too_few_it_says_how_many_tell() -> None:
     assert found.best is None
     assert found.unsure is not None
     assert " is better in each of 3 runs: " in recommendation(found)
-    assert "--repeat 9 tells" in recommendation(found)
+    assert "More may tell: --repeat 9." in recommendation(found)
 
 
 @pytest.fixture(scope="module")
@@ -478,7 +478,7 @@ def test_a_random_household_gets_nearly_the_best_of_a_grid(seed: int) -> None:
         prefers = expressed(scenario, runner.space, target)
         found = search(runner, aim, Effort(64, first, prefers), lambda _: None)
         best = households.best_of_grid(runner, aim, prefers)
-        chosen = found.best or found.before
+        chosen = found.best or found.unsure or found.before
         assert best is not None
         assert chosen.breaks(aim) == ()
         assert signed(chosen, aim)[0] <= 1.1 * signed(best, aim)[0], f"{target}: {recommendation(found)}"

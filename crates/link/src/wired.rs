@@ -1,5 +1,6 @@
 //! One direction of a wired link. One packet is on the medium at a time, for the time of its wire length at the rate.
-//! A packet has arrived after that time. The shaper of a gateway lets it go before, and then waits for that time.
+//! A link delivers a packet at the end of this time. The shaper of a gateway delivers it at the start, and waits for this
+//! time before the next one.
 
 use alloc::format;
 use gamelane_core::loss::Loss;
@@ -32,7 +33,7 @@ pub struct WiredLink {
     jitter: Stream,
     free_at: Instant,
     waiting: bool,
-    lets_go: bool,
+    is_shaper: bool,
 }
 
 impl WiredLink {
@@ -40,12 +41,12 @@ impl WiredLink {
     pub fn new(config: LinkConfig, seed: Seed, path: &str) -> Self {
         let loss = Loss::new(config.loss, seed.stream(&format!("{path}/loss")));
         let jitter = seed.stream(&format!("{path}/jitter"));
-        Self { config, loss, jitter, free_at: Instant::ZERO, waiting: false, lets_go: false }
+        Self { config, loss, jitter, free_at: Instant::ZERO, waiting: false, is_shaper: false }
     }
 
     /// Makes the shaper of a gateway, as HTB and CAKE are: it hands a packet on at once.
     pub fn shaper(config: LinkConfig, seed: Seed, path: &str) -> Self {
-        Self { lets_go: true, ..Self::new(config, seed, path) }
+        Self { is_shaper: true, ..Self::new(config, seed, path) }
     }
 
     /// Sets the rate from the next packet on.
@@ -71,7 +72,7 @@ impl Link for WiredLink {
         if self.loss.loses_next() {
             return Flight::Lost;
         }
-        let leaves = if self.lets_go { now } else { self.free_at };
+        let leaves = if self.is_shaper { now } else { self.free_at };
         Flight::Arrives(leaves + self.config.delay + draw_jitter(&mut self.jitter, self.config.jitter))
     }
 

@@ -39,8 +39,8 @@ impl Hears {
     }
 }
 
-/// Time for which the lateness of a stream holds.
-const RECENT: Duration = Duration::from_millis(100);
+/// Time for which the lateness of a stream holds: a few packets of a slow one.
+const RECENT: Duration = Duration::from_millis(250);
 
 /// Autorate for both directions. The driver hands in packets sent and signals as they occur, calls
 /// [`Following::handle_timeout`] when it is due, and then sets each shaper to [`Following::rate`].
@@ -116,11 +116,12 @@ impl Following {
         }
     }
 
-    /// Takes a signal. A round trip passes the queues of both directions. If a stream from the internet told just before how
-    /// long packets wait downstream, the rest of a TCP round trip is upstream's; otherwise it goes to both directions.
+    /// Takes a signal. A round trip passes the queues of both directions. If downstream listens to streams, and one told just
+    /// before how long packets wait there, the rest of the round trip is upstream's; otherwise it goes to both directions.
     pub fn tell(&mut self, signal: Signal, now: Instant) {
         let source = signal.source();
-        if let Signal::GameLag(lag) = signal {
+        let splits = self.follower(Direction::Down).is_some_and(|down| down.hears.game);
+        if let (Signal::GameLag(lag), true) = (signal, splits) {
             self.lag = Some((now, lag));
         }
         let lag = self.lag.filter(|(at, _)| now.saturating_since(*at) <= RECENT).map(|(_, lag)| lag);
@@ -129,10 +130,11 @@ impl Following {
             let Some(shaper) = shaper.filter(|shaper| shaper.hears.is_for(source)) else { continue };
             let signal = match (signal, direction, lag) {
                 (Signal::GameLag(_), Direction::Up, _) | (Signal::Backlog(_), Direction::Down, _) => continue,
-                (Signal::TcpRoundTrip { .. }, Direction::Down, Some(_)) if shaper.hears.game => continue,
+                (Signal::TcpRoundTrip { .. } | Signal::Probe(_), Direction::Down, Some(_)) => continue,
                 (Signal::TcpRoundTrip { seen, delay, slack }, Direction::Up, Some(lag)) => {
                     Signal::TcpRoundTrip { seen, delay: delay.saturating_sub(lag), slack }
                 }
+                (Signal::Probe(time), Direction::Up, Some(lag)) => Signal::Probe(time.saturating_sub(lag)),
                 _ => signal,
             };
             shaper.autorate.handle_signal(signal, now);
@@ -240,15 +242,16 @@ mod tests {
 
     #[test]
     fn a_stream_tells_which_direction_delays_a_round_trip() {
-        let both = Some(config(9_000_000, 15));
-        let mut following = Following::new([both; 2], Instant::ZERO).unwrap();
+        let tcp = Hears { tcp: true, ..Hears::default() };
+        let up = FollowerConfig { hears: tcp, ..config(9_000_000, 15) };
+        let down = FollowerConfig { hears: Hears { game: true, ..tcp }, ..up };
         let late = |ms| Signal::TcpRoundTrip {
             seen: Duration::from_millis(100),
             delay: Duration::from_millis(ms),
             slack: Duration::ZERO,
         };
         // Each window carries a full load, and a round trip that is 60 ms too long.
-        let mut run = |windows: u64, lag_ms: Option<u64>, from: u64| {
+        let run = |following: &mut Following, windows: u64, lag_ms: Option<u64>, from: u64| {
             for ms in from..from + 200 * windows {
                 let now = Instant::from_millis(ms);
                 for direction in Direction::BOTH {
@@ -267,12 +270,16 @@ mod tests {
             }
             Direction::BOTH.map(|direction| following.rate(direction).unwrap().bps())
         };
-        let [up, down] = run(5, Some(55), 0);
-        assert!(up > 1_000_000 && down < 1_000_000, "the queue is downstream: {up} {down}");
-        let [lower, risen] = run(5, Some(0), 1000);
-        assert!(lower < up && risen > down, "the queue is upstream: {lower} {risen}");
-        let [up, down] = run(5, None, 3000);
-        assert!(up < lower && down < risen, "nobody tells: {up} {down}");
+        let mut following = Following::new([Some(up), Some(down)], Instant::ZERO).unwrap();
+        let [first, second] = run(&mut following, 5, Some(55), 0);
+        assert!(first > 1_000_000 && second < 1_000_000, "the queue is downstream: {first} {second}");
+        let [lower, risen] = run(&mut following, 5, Some(0), 1000);
+        assert!(lower < first && risen > second, "the queue is upstream: {lower} {risen}");
+        let [first, second] = run(&mut following, 5, None, 3000);
+        assert!(first < lower && second < risen, "nobody tells: {first} {second}");
+        let mut deaf = Following::new([Some(up); 2], Instant::ZERO).unwrap();
+        let [first, second] = run(&mut deaf, 5, Some(55), 0);
+        assert!(first < 1_000_000 && second < 1_000_000, "nobody listens to it: {first} {second}");
     }
 
     #[test]

@@ -112,7 +112,7 @@ def _packages() -> Sequence[str]:
     """Return the packages of the newest kernel that apt knows: one, or one for each part of it (Debian's Linux 7.3)."""
     for name in PACKAGES:
         if found := _depends(name, "image"):
-            return (*found, *_depends(found[0], "base|binary|modules"))
+            return (found[0], *_depends(found[0], "base|binary|modules"))
     return ()
 
 
@@ -120,7 +120,7 @@ def _file(tree: Path, name: str) -> Path:
     """Return a file of the kernel: in /boot, or beside its modules (Debian's Linux 7.3)."""
     found = [*tree.glob(f"boot/{name}-*"), *tree.glob(f"usr/lib/modules/*/{name}")]
     if not found:
-        raise LabError(f"--fetch-kernel: the package has no {name}")
+        raise LabError(f"--fetch-kernel: the packages have no {name}")
     return found[0]
 
 

@@ -43,7 +43,7 @@ def recommendation(found: Found) -> str:
         runs = len(found.seeds)
         said.append(
             f"But {words(found.unsure.settings)} is better in each of {runs} runs: {_changes(found, found.unsure)}."
-            f" {runs} runs are too few to be sure; --repeat {3 * runs} tells."
+            f" {runs} runs are too few to be sure. More may tell: --repeat {3 * runs}."
         )
     forbidden = found.forbidden
     if forbidden is not None:

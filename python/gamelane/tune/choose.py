@@ -86,7 +86,7 @@ def is_better(trial: Trial, before: Trial, aim: Aim, seeds: Sequence[int]) -> bo
 
 
 def as_good(trial: Trial, before: Trial, aim: Aim, index: int) -> bool:
-    """Return whether a goal of the two is as good as each other's."""
+    """Return whether the two are as good as each other in one goal."""
     own, other = (signed(each, aim)[index] for each in (trial, before))
     return abs(own - other) <= _tolerance(other, aim.goals[index])
 

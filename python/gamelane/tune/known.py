@@ -48,7 +48,8 @@ def around(space: Space, best: Settings) -> list[Settings]:
     queues = [{QUEUE: kind, **space.required({QUEUE: kind})} for kind in kinds]
     own = {key: value for key, value in best.items() if key != SHAPE}
     handled = [of for of in acks if of != PLAIN]
-    found = [{**own, ACKS: of, **rate} for of in handled]
+    found = [{**{key: value for key, value in own.items() if key != ACKS}, **rate}]
+    found += [{**own, ACKS: of, **rate} for of in handled]
     found += [{**best, SHAPE: other} for other in rates]
     found += [{**queue, **rate} for queue in queues]
     found += [{**queue, ACKS: of, **rate} for of in handled for queue in queues]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gamelane import _native
@@ -32,7 +32,8 @@ class Found:
 
     `best` is None if no setting is clearly better. If the unchanged scenario breaks a bound, `best` is the best setting
     that meets all bounds; None if none does. `beyond` is a setting that is clearly better than `best` in the first
-    goal, but that the lines do not express. `is_expressed` says whether they express `best`.
+    goal, but that the lines do not express. `is_expressed` says whether they express `best`. `unsure` is what would be
+    `best` if its first goal, better in every run, were clearly better.
     """
 
     aim: Aim
@@ -44,6 +45,7 @@ class Found:
     best: Trial | None
     beyond: Trial | None = None
     is_expressed: bool = True
+    unsure: Trial | None = None
 
     @property
     def knee(self) -> Trial | None:
@@ -55,15 +57,6 @@ class Found:
         """The setting that is clearly better than today and best in the first goal, though it breaks a bound."""
         found = [trial for trial in self.trials if trial.breaks(self.aim) and self.is_better(trial)]
         return min(found, key=lambda trial: signed(trial, self.aim), default=None)
-
-    @property
-    def unsure(self) -> Trial | None:
-        """The best setting within the bounds, if it is better in every run, but too few runs make it clear."""
-        found = recommended(self.trials, self.aim)
-        if found is None or self.is_better(found) or as_good(found, self.before, self.aim, 0):
-            return None
-        lower = signed(found, self.aim)[0] < signed(self.before, self.aim)[0]
-        return found if lower and self.change(found, 0).agree == 1 else None
 
     def is_better(self, trial: Trial) -> bool:
         """Return whether a trial is clearly better than the unchanged scenario."""
@@ -142,9 +135,18 @@ def search(runner: Runner, aim: Aim, effort: Effort, on_trials: Callable[[int], 
     better = [each for each in bests if each and not (is_enough and not is_better(each, before, aim, runner.seeds))]
     best = better[0] if better else None
     front = pareto([trial for trial in made if not trial.breaks(aim)], aim)
+    unsure = next((each for each in bests if each and _is_unsure(each, before, aim, runner.seeds)), None)
     is_expressed = best is None or effort.prefers(best.settings)
     beyond = _beyond(best, bests[1], aim, effort, runner.seeds) if best is not None and is_expressed else None
-    return Found(aim, interrupted, runner.seeds, before, tuple(made), tuple(front), best, beyond, is_expressed)
+    found = Found(aim, interrupted, runner.seeds, before, tuple(made), tuple(front), best, beyond, is_expressed)
+    return found if best is not None else replace(found, unsure=unsure)
+
+
+def _is_unsure(trial: Trial, before: Trial, aim: Aim, seeds: Sequence[int]) -> bool:
+    """Return whether the first goal of a trial is better in every run, but not clearly."""
+    lower = signed(trial, aim)[0] < signed(before, aim)[0] and not as_good(trial, before, aim, 0)
+    found = change(trial, before, aim.goals[0], seeds)
+    return lower and found.pairs == len(seeds) > 1 and found.agree == 1 and not found.clear
 
 
 def _preferred(made: Sequence[Trial], effort: Effort) -> list[Trial]:

@@ -1,6 +1,4 @@
-//! One direction of the gateway: a queue, and the shaper that empties it. It decides as the simulator's hop of a queue and a wired
-//! link without delay, with one difference: a frame leaves when its transmission on that link starts, not when it ends, because the
-//! modem below stores the whole frame itself.
+//! One direction of the gateway: a queue, and the shaper that empties it. It decides as the simulator's hop of a queue and a shaper.
 
 use gamelane_core::time::earliest;
 use gamelane_core::{Bitrate, DropReason, Instant, Outlet, Packet, Seed};

@@ -256,7 +256,7 @@ impl Autorate {
             // This does not hold for backlog: it is measured as time at our own rate, so a lower rate makes it longer.
             let not_backlog = self.last_late != Some(Source::Backlog);
             let stays = not_backlog && self.late_windows >= STAYS && load >= part(rate, SOME);
-            let ours = busy || stays || (self.trend.grows() && met >= rate / OUTAGE);
+            let ours = busy || stays || (self.trend.grows() && met >= rate / FEW);
             let share = if self.trend.last.1 > LONG.max(self.config.target.saturating_mul(4)) {
                 self.config.back_off * 2 / 3
             } else {
@@ -300,6 +300,9 @@ impl Autorate {
 const STAYS: u32 = 5;
 /// Load for [`STAYS`], in thousandths of the rate.
 const SOME: u32 = 333;
+/// A queue that grows under less load than the rate divided by this is probably not ours: our direction would have an
+/// outage.
+const FEW: u64 = OUTAGE;
 /// The link has an outage if it delivered less than the rate divided by this.
 const OUTAGE: u64 = 8;
 /// Factor by which the rate rises faster while it is below a rate that the link has carried before.

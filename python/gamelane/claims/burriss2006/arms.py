@@ -27,9 +27,6 @@ NO_PRIORITY = {"gateway.up.queue": "fifo", "gateway.shape": "{}"}
 ONE_SECOND = {"gateway.modem.limit": "29000B"}
 """A modem with a buffer of one second, counted in bytes."""
 
-DOCSIS_1_0 = {"link.docsis.concatenation": "false", "link.docsis.map_interval": "10ms", "gateway.modem.limit": "3p"}
-"""A modem of 3 slots that sends one packet a grant, with MAPs 10 ms apart."""
-
 
 def prioritised(cell: str) -> Arm:
     """Return the arm with a table's numbers of streams, where all UDP streams have priority."""

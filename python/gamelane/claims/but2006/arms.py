@@ -29,6 +29,9 @@ IN_THE_MODEM = Arm.of(FIFO_QUEUE | UNSHAPED_KEY | {"gateway.modem.queue": "prior
 DOCSIS_1_0 = {"link.docsis.concatenation": "false", "link.docsis.map_interval": "10ms"}
 """A modem that sends one packet a grant, with MAPs 10 ms apart, the longest typical interval."""
 
+THREE_SLOTS = DOCSIS_1_0 | {"gateway.modem.limit": "3p"}
+"""The same modem with room for three packets."""
+
 
 def prefetched() -> list[Arm]:
     """Return the arms that several checks use."""
