@@ -157,7 +157,9 @@ def _lab() -> Check:
 def _kernel() -> Check:
     from gamelane.lab.kernel import available  # noqa: PLC0415 - as above
 
-    return _real("kernel", lambda: f"real hosts in real time behind the kernel's queues: {', '.join(available.here())}")
+    return _real(
+        "kernel", lambda: f"real hosts in real time behind the kernel's queues: {', '.join(available.here().queues)}"
+    )
 
 
 def _uml() -> Check:
@@ -189,7 +191,7 @@ def _qemu() -> list[Check]:
 
 
 def _gives(guest: Guest) -> str:
-    known = [name for name in guest.queues if name in QDISCS or name == "pfifo"]
+    known = [name for name in guest.available.queues if name in QDISCS or name == "pfifo"]
     time = "virtual" if guest.virtual_time else "real"
     return f"in {time} time" + (f"; queues: {', '.join(known)}" if known else "")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -13,16 +14,17 @@ from gamelane import experiment, programs
 from gamelane.apply import recipes
 from gamelane.apply.recipe import Recipe
 from gamelane.catalogue import QUEUES
+from gamelane.errors import LabError
+from gamelane.guest import boot, uml
+from gamelane.guest.kinds import SCRIPT
 from gamelane.lab.namespaces import Host, Lab, missing
 from tests.apply.test_recipes import PRIORITY, QUEUE
 from tests.lab.conftest import program
+from tests.lab.guests import PATH
 from tests.lab.routed import Routed, routed
 from tests.needs import lacking, needs
 
 pytestmark = needs(all(map(shutil.which, ("tc", "nft", "ethtool"))), "needs tc, nft and ethtool")
-
-UNKNOWN_KIND = "Error: Specified qdisc kind is unknown."
-"""What a kernel says that lacks a discipline. `tc` has understood the line then."""
 
 SEND = """
 import socket, sys
@@ -74,28 +76,46 @@ def settings(queue: str) -> dict[str, str]:
     return keys | {f"gateway.*.{key}": value for key, value in own.get(queue, {}).items()}
 
 
-def understood(said: str) -> bool:
-    """Whether a shell complained of nothing but a discipline that this kernel lacks."""
-    left = [line for line in said.splitlines() if line != UNKNOWN_KIND]
-    # iproute2 knows DualPI2 from 6.18 on.
-    return not [line for line in left if not line.startswith('Unknown qdisc "dualpi2"')]
-
-
 OVERHEADS = ("docsis", "ethernet", "atm", "ptm", '{ kind = "fixed", bytes = 44 }')
 
 
-@pytest.mark.parametrize(
-    ("queue", "overhead"),
-    [*((queue, "none") for queue in QUEUES), *product(("fifo", "cake"), OVERHEADS)],
-)
-def test_a_kernel_takes_the_lines(network: Routed, queue: str, overhead: str) -> None:
-    recipe = tc("household", {**settings(queue), "link.overhead": overhead})
-    before = state(network)
-    for _ in range(2):
-        said = network.paste(recipe.lines())
-        assert understood(said), said
-    assert not network.paste([*recipe.edit, *recipe.undo])
-    assert state(network) == before
+CASES = [
+    *((queue, "none") for queue in QUEUES if queue != "dualpi2"),  # it came with Linux 6.17
+    *product(("fifo", "cake"), OVERHEADS),
+]
+PASTE = """
+ip link add eth0 type veth peer name eth1
+state() { tc qdisc show; nft list ruleset; ip -br link | sed 's/@.*//'; }
+state > before
+for case in $(cat cases); do
+    for time in first second; do sh $case.lines 2>&1 | sed "s/^/$case, the $time time: /"; done
+    tc qdisc show > there
+    sh $case.undo 2>&1 | sed "s/^/$case, undone: /"
+    state > after
+    cmp -s before after || echo "$case, undone: something stays"
+    cmp -s before there && echo "$case: nothing is set"
+done
+echo end
+"""
+
+
+def test_a_kernel_with_every_queue_takes_the_lines(tmp_path: Path) -> None:
+    """Twice, and undoes them."""
+    try:
+        guest = uml.UserModeLinux.find()
+    except LabError as error:
+        lacking(str(error).splitlines()[0])
+    for number, (queue, overhead) in enumerate(CASES):
+        recipe = tc("household", {**settings(queue), "link.overhead": overhead})
+        assert recipe.matches
+        (tmp_path / f"{number}-{queue}.lines").write_text("\n".join(recipe.lines()))
+        (tmp_path / f"{number}-{queue}.undo").write_text("\n".join([*recipe.edit, *recipe.undo]))
+    (tmp_path / "cases").write_text("\n".join(path.stem for path in sorted(tmp_path.glob("*.lines"))))
+    (tmp_path / "paste.sh").write_text(PASTE)
+    words = ["sh", "-c", "sh paste.sh > said 2>&1"]
+    (tmp_path / SCRIPT).write_text(guest.script(tmp_path, PATH, words))
+    boot.boot(guest, tmp_path, boot.Watch("the lines", 1, threading.Event()))
+    assert (tmp_path / "said").read_text().splitlines() == ["end"]
 
 
 def test_a_kernel_takes_classes_and_rules(network: Routed) -> None:
@@ -105,46 +125,38 @@ def test_a_kernel_takes_classes_and_rules(network: Routed) -> None:
         assert network.paste(recipe.lines()) == ""
 
 
-def state(network: Routed) -> tuple[str, ...]:
-    """Return what the lines may change."""
-    links = sorted(each["ifname"] for each in network.gateway.ip("link"))
-    qdiscs = network.gateway.run("tc", "qdisc", "show", "dev", "eth0")
-    return (qdiscs, network.gateway.run("nft", "list", "ruleset"), *links)
-
-
-@pytest.mark.parametrize("queue", ["priority", "drr", "htb"])
-def test_games_go_to_the_first_class_both_ways(network: Routed, queue: str) -> None:
+def test_games_go_to_the_first_class_both_ways(network: Routed) -> None:
     """IPv4 and IPv6; the class of pure ACKs is the second, and all other packets go to the third."""
-    recipe = tc("household", {**PRIORITY, QUEUE: queue, "gateway.*.acks": "prioritise"})
+    recipe = tc("household", {**PRIORITY, QUEUE: "htb", "gateway.*.acks": "prioritise"})
     assert recipe.matches
     assert network.paste(recipe.lines()) == ""
 
     def send(at: Host, source: int, destination: int, host: str, count: int) -> None:
         at.run("python3", "-c", SEND, str(source), str(destination), str(count), host)
 
-    before_up, before_down = network.packets("eth0"), network.packets("ifb-wan")
+    before_up, before_down = network.packets("eth0"), network.packets("eth1")
     for to, back in (("10.9.2.2", "10.9.1.2"), ("fd09:2::2", "fd09:1::2")):
         send(network.home, 40000, 27960, to, 20)
         send(network.home, 27960, 40000, to, 7)  # the port at the wrong end
         send(network.internet, 27960, 40000, back, 20)
         send(network.internet, 40000, 27960, back, 7)
-    up, down = network.packets("eth0"), network.packets("ifb-wan")
+    up, down = network.packets("eth0"), network.packets("eth1")
     for found, before in ((up, before_up), (down, before_down)):
-        assert found["1:10"] - before["1:10"] == 40
-        assert found["1:20"] - before["1:20"] == 0
-        assert found["1:30"] - before["1:30"] >= 14  # also ARP, neighbour discovery and ICMP
+        assert found["6a0:2"] - before["6a0:2"] == 40
+        assert found["6a0:3"] - before["6a0:3"] == 0
+        assert found["6a0:4"] - before["6a0:4"] >= 14  # also ARP, neighbour discovery and ICMP
 
     server = network.lab.start(network.internet, "python3", "-c", LISTEN)
     assert server.stdout is not None
     assert server.stdout.readline() == "listening\n"
     network.home.run("python3", "-c", UPLOAD)
     assert server.wait(60) == 0
-    after_up, after_down = network.packets("eth0"), network.packets("ifb-wan")
-    assert after_up["1:10"] == up["1:10"]
-    assert after_down["1:10"] == down["1:10"]
-    assert after_up["1:30"] - up["1:30"] >= 130  # the data
-    assert after_down["1:20"] - down["1:20"] >= 30  # its ACKs
-    assert after_down["1:30"] - down["1:30"] <= 20
+    after_up, after_down = network.packets("eth0"), network.packets("eth1")
+    assert after_up["6a0:2"] == up["6a0:2"]
+    assert after_down["6a0:2"] == down["6a0:2"]
+    assert after_up["6a0:4"] - up["6a0:4"] >= 130  # the data
+    assert after_down["6a0:3"] - down["6a0:3"] >= 30  # its ACKs
+    assert after_down["6a0:4"] - down["6a0:4"] <= 20
 
 
 @pytest.mark.parametrize("queue", ["fq_codel", "priority"])

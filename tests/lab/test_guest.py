@@ -19,8 +19,11 @@ from gamelane.guest import boot, build, patches, uml
 from gamelane.guest.case import Case
 from gamelane.guest.engine import Guests
 from gamelane.guest.kinds import SCRIPT
+from gamelane.lab.kernel.available import Available
 from gamelane.lab.kernel.between import Kernel
 from gamelane.runner import Job
+
+NOTHING = Available((), shows_packets=False)
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Pretended:
     lines: str
     label: str = "pretended"
     congestion_controls: Sequence[str] = ("reno",)
-    queues: Sequence[str] = ()
+    available: Available = NOTHING
     virtual_time: bool = True
 
     def environment(self, seed: int) -> dict[str, str]:
@@ -55,7 +58,7 @@ class Pretended:
 
 
 def guests(lines: str) -> Guests:
-    return Guests(Pretended(lines), Kernel(exact=True, queues=()), 2)
+    return Guests(Pretended(lines), Kernel(exact=True, available=NOTHING), 2)
 
 
 def jobs(*seeds: int, **keys: str) -> list[Job]:
@@ -141,7 +144,7 @@ def test_queues_and_congestion_controls_come_from_the_configuration(tmp_path: Pa
         "CONFIG_NET_SCH_CAKE=y\n# CONFIG_NET_SCH_PIE is not set\nCONFIG_TCP_CONG_BIC=y\n"
     )
     kernel = uml.UserModeLinux(tmp_path / "linux.uml")
-    assert kernel.queues == ("pfifo", "bfifo", "cake")
+    assert kernel.available.queues == ("pfifo", "bfifo", "cake")
     assert list(kernel.congestion_controls) == ["reno", "bic"]
 
 

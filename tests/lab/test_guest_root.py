@@ -16,6 +16,7 @@ import pytest
 from gamelane.errors import LabError, UsageError
 from gamelane.guest import choice, cloud, cpio, kvm, modules, qemu, root, uml
 from gamelane.guest.config import Config
+from gamelane.lab.kernel.available import Available
 from tests.needs import lacking, needs
 
 
@@ -62,9 +63,11 @@ def test_the_length_of_a_signature_is_not_trusted(tmp_path: Path) -> None:
 
 
 def test_a_configuration_counts_modules_too(tmp_path: Path) -> None:
-    (tmp_path / "config").write_text("CONFIG_NET_SCH_PIE=m\nCONFIG_NET_SCH_FQ=y\n# CONFIG_NET_SCH_CAKE is not set\n")
-    assert Config(tmp_path / "config").queues == ("pfifo", "bfifo", "fq", "pie")
-    assert Config(tmp_path / "absent").queues == ()
+    (tmp_path / "config").write_text(
+        "CONFIG_NET_SCH_PIE=m\nCONFIG_NET_SCH_FQ=y\n# CONFIG_NET_SCH_CAKE is not set\nCONFIG_DEBUG_INFO_BTF=y\n"
+    )
+    assert Config(tmp_path / "config").available == Available(("pfifo", "bfifo", "fq", "pie"), shows_packets=True)
+    assert Config(tmp_path / "absent").available == Available((), shows_packets=False)
 
 
 def test_the_root_has_all_that_a_guest_imports() -> None:

@@ -10,6 +10,7 @@ import pytest
 from gamelane import _native
 from gamelane.errors import ScenarioError
 from gamelane.lab.kernel import policy, words
+from gamelane.lab.kernel.available import Available
 from gamelane.lab.kernel.between import Kernel
 from gamelane.lab.plan import Plan, Refusal, plan
 
@@ -87,7 +88,7 @@ def test_flows_are_known_by_their_servers_and_acks_only_where_asked() -> None:
     assert [each["name"] for each in found["class"]] == ["first", "acks", "rest"]
     assert found["rule"] == [
         {"class": "first", "address": "10.77.2.1"},
-        {"class": "acks", "direction": "up", "ack": True},
+        {"name": "acks-up", "class": "acks", "direction": "up", "ack": True},
     ]
     assert "acks" not in found["up"]
 
@@ -116,6 +117,9 @@ def test_behind_a_gateway_that_shapes_the_modem_has_the_queue_of_the_link() -> N
     assert own["up"]["queue"] == "pie"
 
 
+QUEUES = ("pfifo", "bfifo", "codel", "pie", "prio", "cake", "fq_codel")
+
+
 @pytest.mark.parametrize(
     ("overrides", "said"),
     [
@@ -130,15 +134,15 @@ def test_behind_a_gateway_that_shapes_the_modem_has_the_queue_of_the_link() -> N
                 ("gateway.class", '[{ name = "first" }, { name = "rest" }]'),
                 ("gateway.rule", '[{ class = "first", behaviour = "real-time" }]'),
             ),
-            "`gateway.rule` in home.toml: this engine knows flows by their servers",
+            "`gateway.rule` in home.toml: this kernel shows no single packets",
         ),
         (
             (("gateway.autorate", "true"), ("gateway.shape", "900kbit")),
-            "`gateway.autorate` in home.toml: this engine",
+            "`gateway.autorate` in home.toml: this kernel shows no single packets",
         ),
         (
             (("gateway.autorate", '{ up = { highest = "2mbit" } }'), ("gateway.shape", "900kbit")),
-            "`gateway.autorate` in home.toml: this engine",
+            "`gateway.autorate` in home.toml: this kernel shows no single packets",
         ),
         ((("gateway.up.queue", "dualpi2"),), "`gateway.up.queue` in home.toml: this kernel has no sch_dualpi2"),
         (
@@ -160,14 +164,14 @@ def test_behind_a_gateway_that_shapes_the_modem_has_the_queue_of_the_link() -> N
         ),
         (
             (("gateway.up.queue", "priority"), ("gateway.priority", '["voip"]')),
-            "`gateway.priority` in home.toml: this engine knows flows by their servers",
+            "`gateway.priority` in home.toml: this kernel shows no single packets",
         ),
     ],
 )
 def test_what_the_kernel_lacks_is_refused_with_key_value_and_remedy(
     overrides: tuple[tuple[str, str], ...], said: str
 ) -> None:
-    kernel = Kernel(exact=True, queues=("pfifo", "bfifo", "codel", "pie", "prio", "cake", "fq_codel"))
+    kernel = Kernel(exact=True, available=Available(QUEUES, shows_packets=False))
     with pytest.raises(ScenarioError) as refused:
         kernel.refuse(planned(*overrides), Refusal("home.toml"))
     text = str(refused.value)
@@ -180,3 +184,22 @@ def test_a_guest_has_other_congestion_controls_than_this_kernel() -> None:
     assert "congctl vegas" in " ".join(plan(vegas, "home.toml", ("reno", "vegas")).flows[1].tcp.route)
     with pytest.raises(ScenarioError, match="this kernel does not have this congestion control"):
         plan(vegas, "home.toml", ("reno",))
+
+
+SEEING = Kernel(exact=True, available=Available(QUEUES, shows_packets=True))
+
+
+def test_a_kernel_that_shows_packets_knows_games_by_their_behaviour() -> None:
+    named = planned(("gateway.up.queue", "priority"), ("gateway.priority", '["voip", "game"]'))
+    SEEING.refuse(named, Refusal("home.toml"))
+    assert gateway_of(policy.gateway(named))["rule"] == [
+        {"class": "first", "address": "10.77.2.1"},
+        {"class": "first", "behaviour": "real-time"},
+    ]
+
+
+def test_a_kernel_that_shows_packets_follows_the_rate_of_the_link_at_the_gateway_only() -> None:
+    follows = planned(("gateway.shape", "900kbit"), ("gateway.autorate", '{ up = { highest = "2mbit" } }'))
+    SEEING.refuse(follows, Refusal("home.toml"))
+    assert gateway_of(policy.gateway(follows))["autorate"]["up"]["highest"] == "2mbit"
+    assert "autorate" not in gateway_of(policy.modem(follows))

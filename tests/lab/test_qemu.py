@@ -60,3 +60,24 @@ def test_what_its_kernel_lacks_is_refused_before_it_boots(tmp_path: Path) -> Non
         _, complaint = process.communicate(timeout=240)
     assert process.returncode == 2
     assert "this kernel has no sch_dualpi2" in complaint
+
+
+def test_a_game_is_known_by_its_behaviour_and_autorate_follows_the_link_as_simulated(tmp_path: Path) -> None:
+    """The first seconds of the game wait behind the upload: until then it is not known."""
+    command = Command(tmp_path, HOUSEHOLD)
+    command.environment[choice.VARIABLE] = "qemu"
+    keys = {
+        "duration": '"12s"',
+        "gateway.up.queue": "priority",
+        "gateway.priority": '["game"]',
+        "gateway.shape": '{ up = "500kbit" }',
+        "gateway.autorate": '{ up = { lowest = "200kbit", highest = "950kbit" } }',
+    }
+    words = [word for key, value in keys.items() for word in ("--set", f"{key}={value}")]
+    said, _ = command.run("--vm", "--json", *words, "-o", tmp_path / "out", engine="sim,kernel")
+    agreement = json.loads(said)["agreement"]
+    rows = [row for pair in agreement["pairs"] for row in pair["rows"]]
+    assert [row["within"] for row in rows] == [True, True], rows
+    rates = pl.read_parquet(tmp_path / "out" / "kernel" / "rates.parquet")["shaped_bps"]
+    assert rates.to_list()[0] == 500_000
+    assert rates.n_unique() > 1

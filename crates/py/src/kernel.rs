@@ -1,35 +1,67 @@
 //! What Linux would run of a policy.
 
-use gamelane_core::Duration;
-use gamelane_gateway::kernel::{Forwards, Operation, Place, QueueDown, plan};
+use gamelane_core::{Direction, Duration};
+use gamelane_gateway::kernel::{Forwards, Handle, Operation, Place, Plan, QueueDown, plan, text};
 use gamelane_gateway::policy::Policy;
 use pyo3::prelude::*;
 
 use crate::error::refused;
 
-/// Returns the names of the disciplines that Linux would need for a policy at a router, and what it cannot do: the key, the reason, and what
-/// to write instead. Errors name `file`.
+/// What Linux cannot do: the key, the reason, and what to write instead.
+type Refusal = (String, String, Option<String>);
+
+/// Returns the names of the disciplines that Linux would need for a policy at a router, and what it cannot do. Errors name `file`.
 #[pyfunction]
-#[expect(clippy::type_complexity, reason = "a tuple of Python")]
 pub(crate) fn kernel_queues(
     py: Python<'_>,
     policy: &str,
     file: &str,
-) -> PyResult<(Vec<&'static str>, Option<(String, String, Option<String>)>)> {
-    let policy = Policy::parse(policy, file, &[]).map_err(|refusal| refused(py, &refusal))?;
-    let place = Place {
-        lan: "lan".into(),
-        wan: "wan".into(),
+) -> PyResult<(Vec<&'static str>, Option<Refusal>)> {
+    let place = Place { queue_down: Some(QueueDown::Lan), ..router("lan", "wan") };
+    Ok(match planned(py, policy, file, &place)? {
+        Ok(plan) => (plan.operations.iter().filter_map(kind).collect(), None),
+        Err(refusal) => (Vec::new(), Some(refusal)),
+    })
+}
+
+/// Returns the lines that carry a policy out at a router, whether the queues count joined packets as one, and what Linux cannot do.
+/// `directions` ("up", "down") are those to set; the others stay as they are.
+#[pyfunction]
+pub(crate) fn kernel_lines(
+    py: Python<'_>,
+    policy: &str,
+    file: &str,
+    interfaces: [String; 2],
+    directions: Vec<String>,
+) -> PyResult<(Vec<String>, bool, Option<Refusal>)> {
+    let [lan, wan] = interfaces;
+    let place = Place { tracks: true, burst: Duration::from_millis(1), ..router(&lan, &wan) };
+    Ok(match planned(py, policy, file, &place)? {
+        Ok(plan) => {
+            let is_left = |way: Direction| directions.iter().all(|own| own != way.name());
+            let mut own = plan.operations.clone();
+            own.retain(|operation| !direction(operation, &plan).is_some_and(is_left));
+            (text::lines(&own), plan.joins_hurt, None)
+        }
+        Err(refusal) => (Vec::new(), false, Some(refusal)),
+    })
+}
+
+fn router(lan: &str, wan: &str) -> Place {
+    Place {
+        lan: lan.into(),
+        wan: wan.into(),
         is_ethernet: [true; 2],
         forwards: Forwards::Router,
         tracks: false,
-        queue_down: Some(QueueDown::Lan),
+        queue_down: None,
         burst: Duration::ZERO,
-    };
-    Ok(match plan(&policy, &place) {
-        Ok(plan) => (plan.operations.iter().filter_map(kind).collect(), None),
-        Err(refused) => (Vec::new(), Some((refused.key, refused.why, refused.instead))),
-    })
+    }
+}
+
+fn planned(py: Python<'_>, policy: &str, file: &str, place: &Place) -> PyResult<Result<Plan, Refusal>> {
+    let policy = Policy::parse(policy, file, &[]).map_err(|refusal| refused(py, &refusal))?;
+    Ok(plan(&policy, place).map_err(|refused| (refused.key, refused.why, refused.instead)))
 }
 
 const fn kind(operation: &Operation) -> Option<&'static str> {
@@ -37,4 +69,19 @@ const fn kind(operation: &Operation) -> Option<&'static str> {
         Operation::Qdisc(qdisc) => Some(qdisc.options.kind()),
         _ => None,
     }
+}
+
+/// The direction that a step is for; `None` for a table, which has rules for the directions with classes.
+fn direction(operation: &Operation, plan: &Plan) -> Option<Direction> {
+    let device = match operation {
+        Operation::Qdisc(qdisc) if qdisc.parent != Handle::INGRESS => &qdisc.device,
+        Operation::Class(class) => &class.device,
+        Operation::Rest { device, .. } => device,
+        Operation::Table(_) => return None,
+        Operation::Qdisc(_) | Operation::Ifb { .. } | Operation::Redirect { .. } => {
+            return Some(Direction::Down);
+        }
+    };
+    let is_up = *device == plan.devices[Direction::Up.index()];
+    Some(if is_up { Direction::Up } else { Direction::Down })
 }

@@ -49,6 +49,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scenario::presets, module)?)?;
     module.add_function(wrap_pyfunction!(datagrams::udp_datagrams, module)?)?;
     module.add_function(wrap_pyfunction!(generate::generate, module)?)?;
+    module.add_function(wrap_pyfunction!(kernel::kernel_lines, module)?)?;
     module.add_function(wrap_pyfunction!(kernel::kernel_queues, module)?)?;
     module.add_function(wrap_pyfunction!(messages::message_schedule, module)?)?;
     module.add_function(wrap_pyfunction!(quantity::read_quantity, module)?)?;

@@ -24,16 +24,6 @@ class Framing:
     overhead: int
     mpu: int = 0
 
-    def cake(self) -> str:
-        """Return CAKE's keywords (tc-cake(8))."""
-        match self.kind:
-            case "docsis" | "ethernet":
-                return self.kind
-            case "atm" | "ptm":
-                return f"overhead {self.overhead} {self.kind}"
-            case _:
-                return f"overhead {self.overhead}"
-
     def stab(self) -> str:
         """Return the size table of a queue discipline on an Ethernet interface (tc-stab(8))."""
         linklayer = "atm" if self.kind == "atm" else "ethernet"

@@ -65,6 +65,11 @@ class Plan:
         return [flow for flow in self.document.get("flow", []) if flow.get("enabled", True)]
 
     @property
+    def overhead(self) -> Any:
+        """The link's `overhead`."""
+        return _overhead(self.document["link"])
+
+    @property
     def mtu(self) -> int:
         """Bytes of the largest IP packet."""
         return int(self.document["link"].get("mtu", 1500))
@@ -116,8 +121,7 @@ def _elsewhere(gateway: Mapping[str, Any], shape: Any, today: Mapping[str, Any] 
 
 def _lane(way: str, gateway: Mapping[str, Any], link: Mapping[str, Any], shape: Any) -> Lane | str:
     queue = gateway[way]
-    below = "docsis" if link["kind"] == "docsis" else link.get("overhead", "none")
-    layer = framing(queue.get("overhead", below), way)
+    layer = framing(queue.get("overhead", _overhead(link)), way)
     own = queue.get("bandwidth") or None
     shaped = own or (shape.get(way) if isinstance(shape, Mapping) else shape)
     if shaped:
@@ -132,6 +136,10 @@ def _lane(way: str, gateway: Mapping[str, Any], link: Mapping[str, Any], shape: 
     bps = quantity.parse(str(link[way]), "bit/s") or 0.0
     why = f"{SHARE:.0%} of the link's {link[way]}, so that packets queue here"
     return Lane(way, queue, bps * SHARE, why, layer)
+
+
+def _overhead(link: Mapping[str, Any]) -> Any:
+    return "docsis" if link["kind"] == "docsis" else link.get("overhead", "none")
 
 
 def _unsaid(gateway: Mapping[str, Any]) -> tuple[str, ...]:

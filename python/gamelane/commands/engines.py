@@ -56,7 +56,7 @@ def real(
 
     guest = choose()
     width = host.cores() if threads is None else threads
-    guests = Guests(guest, between(name, exact=guest.virtual_time, queues=guest.queues), width)
+    guests = Guests(guest, between(name, exact=guest.virtual_time, available=guest.available), width)
 
     def run_guests(jobs: Sequence[Job]) -> Batch:
         return guests.run_all(jobs, path=chosen.path, say=tell, pcap=pcap)

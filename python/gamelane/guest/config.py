@@ -1,4 +1,4 @@
-"""Reads a kernel's configuration: which queue disciplines and congestion controls it has."""
+"""Reads a kernel's configuration: what the lab needs of it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-from gamelane.lab.kernel.available import ALWAYS
+from gamelane.lab.kernel.available import ALWAYS, Available
 
-QUEUE, CONTROL = "CONFIG_NET_SCH_", "CONFIG_TCP_CONG_"
+QUEUE, CONTROL, TYPES = "CONFIG_NET_SCH_", "CONFIG_TCP_CONG_", "CONFIG_DEBUG_INFO_BTF"
 
 
 class Config:
@@ -32,10 +32,10 @@ class Config:
         return ("reno", *self._words(CONTROL))
 
     @property
-    def queues(self) -> Sequence[str]:
-        """Its queue disciplines; empty if unknown."""
+    def available(self) -> Available:
+        """What the engine `kernel` finds in it."""
         found = self._words(QUEUE)
-        return (*ALWAYS, *found) if found else ()
+        return Available((*ALWAYS, *found) if found else (), TYPES in self._options)
 
     def _words(self, prefix: str) -> list[str]:
         return [option.removeprefix(prefix).lower() for option in self._options if option.startswith(prefix)]

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from gamelane.lab.kernel.available import Available
+
 SCRIPT = "init.sh"
 
 
@@ -21,8 +23,8 @@ class Guest(Protocol):
         """TCP congestion controls of its kernel, by the kernel's names."""
 
     @property
-    def queues(self) -> Sequence[str]:
-        """Queue disciplines of its kernel, by the kernel's names."""
+    def available(self) -> Available:
+        """What the engine `kernel` finds in its kernel."""
 
     @property
     def virtual_time(self) -> bool:

@@ -22,6 +22,7 @@ from gamelane.guest import cloud, kvm, root
 from gamelane.guest.config import Config
 from gamelane.guest.cpio import PROGRAM, Archive
 from gamelane.guest.kinds import SCRIPT
+from gamelane.lab.kernel.available import Available
 
 EMULATOR = "qemu-system-x86_64"
 PACKAGE = "qemu-system-x86"
@@ -97,9 +98,9 @@ class Qemu:
         return tuple(name for name in there if name in ("reno", "cubic") or f"tcp_{name}" in cloud.MODULES)
 
     @property
-    def queues(self) -> Sequence[str]:
-        """Its queue disciplines; empty if unknown."""
-        return self._config.queues
+    def available(self) -> Available:
+        """What the engine `kernel` finds in its kernel."""
+        return self._config.available
 
     def boots(self, seed: int = 0) -> Sequence[str]:
         """Return the words that boot the kernel alone. The console is standard output."""

@@ -20,6 +20,7 @@ from pathlib import Path
 from gamelane.errors import LabError
 from gamelane.guest.config import Config
 from gamelane.guest.kinds import SCRIPT
+from gamelane.lab.kernel.available import Available
 
 VARIABLE = "GAMELANE_UML"
 NAME = "linux.uml"
@@ -79,9 +80,9 @@ class UserModeLinux:
         return self._config.congestion_controls
 
     @property
-    def queues(self) -> Sequence[str]:
-        """Its queue disciplines; empty if unknown."""
-        return self._config.queues
+    def available(self) -> Available:
+        """What the engine `kernel` finds in its kernel."""
+        return self._config.available
 
     def command(self, seed: int) -> Sequence[str]:  # noqa: ARG002 - the seed is a variable of the process
         """Return the words that boot it. The console is standard output.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from gamelane.lab.kernel.available import Available
 from gamelane.lab.kernel.between import Kernel
 from gamelane.lab.ours import Ours
 from gamelane.lab.topology import Between
@@ -11,9 +10,9 @@ from gamelane.lab.topology import Between
 KERNEL = "kernel"
 
 
-def between(engine: str, *, exact: bool = False, queues: Sequence[str] | None = None) -> Between:
+def between(engine: str, *, exact: bool = False, available: Available | None = None) -> Between:
     """Return what an engine has between home and servers.
 
-    With `exact`, timers are never late: time is virtual. `queues` are the disciplines of a guest's kernel.
+    With `exact`, timers are never late: time is virtual. `available` is what a guest's kernel has.
     """
-    return Kernel(exact, None if queues is None else tuple(queues)) if engine == KERNEL else Ours()
+    return Kernel(exact, available) if engine == KERNEL else Ours()

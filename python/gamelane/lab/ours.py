@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from gamelane import programs, quantity
-from gamelane.lab import sampler, toml
+from gamelane import programs, quantity, toml
+from gamelane.lab import sampler
 from gamelane.lab.namespaces import Host
 from gamelane.lab.plan import DIRECTIONS, Plan, Refusal, each_way
 from gamelane.lab.plan import Path as Way

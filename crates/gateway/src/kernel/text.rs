@@ -39,10 +39,12 @@ pub fn undo(operations: &[Operation]) -> Vec<String> {
             Operation::Table(Table { family, .. }) => {
                 found.push(format!("nft delete table {} {} {quiet}", family.name(), Table::NAME));
             }
-            Operation::Qdisc(Qdisc { device, parent, .. })
-                if [Handle::ROOT, Handle::INGRESS].contains(parent) =>
-            {
-                found.push(format!("tc qdisc del dev {device} {parent} {quiet}"));
+            // With its number, nobody else's is deleted.
+            Operation::Qdisc(Qdisc { device, parent: Handle::ROOT, handle, .. }) => {
+                found.push(format!("tc qdisc del dev {device} root handle {handle} {quiet}"));
+            }
+            Operation::Qdisc(Qdisc { device, parent: Handle::INGRESS, .. }) => {
+                found.push(format!("tc qdisc del dev {device} ingress {quiet}"));
             }
             _ => {}
         }

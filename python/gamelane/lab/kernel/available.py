@@ -1,9 +1,11 @@
-"""Which queue disciplines and filters a kernel has. Those of this machine are tried in a short-lived namespace."""
+"""What a kernel has for this engine. The queues of this machine's are tried in a short-lived namespace."""
 
 from __future__ import annotations
 
 import subprocess
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from gamelane.catalogue import QUEUES
 from gamelane.lab.kernel.words import COPY
@@ -15,13 +17,25 @@ NEEDED = ("htb", "netem")
 TRIED = (*NEEDED, *dict.fromkeys(queue.tc.name for queue in QUEUES.values() if queue.tc.name not in NEEDED))
 MIRROR = f"tc qdisc add dev tried ingress && tc filter add dev tried ingress matchall {COPY} dev other"
 TIMEOUT_S = 10
+TYPES = Path("/sys/kernel/btf/vmlinux")
+"""The types of this kernel (CONFIG_DEBUG_INFO_BTF). The gateway needs them to see packets (crates/live)."""
+
+
+@dataclass(frozen=True)
+class Available:
+    """What a kernel has."""
+
+    queues: tuple[str, ...]
+    """Its queue disciplines; empty if unknown."""
+    shows_packets: bool
+    """Whether a gateway sees single packets in it: it knows flows by their behaviour, and the delays of a game."""
 
 
 @cache
-def here() -> tuple[str, ...]:
-    """Return the disciplines of this kernel. Empty without root or `tc`. May load their modules."""
+def here() -> Available:
+    """Return what this kernel has. Without root or `tc` there are no queues. May load their modules."""
     found = _printed("".join(f"tc qdisc replace dev tried root {name} 2>/dev/null && echo {name}\n" for name in TRIED))
-    return (*ALWAYS, *found) if found else ()
+    return Available((*ALWAYS, *found) if found else (), TYPES.exists())
 
 
 @cache
@@ -48,7 +62,7 @@ def _printed(tries: str) -> list[str]:
 
 def lacking() -> str | None:
     """Return why this kernel cannot run `--engine kernel`; None if it can."""
-    absent = [f"sch_{name}" for name in NEEDED if name not in here()]
+    absent = [f"sch_{name}" for name in NEEDED if name not in here().queues]
     if not _mirrors():
         absent.append("cls_matchall with act_mirred and act_pedit")
     if not absent:

@@ -9,6 +9,7 @@ from functools import partial
 from gamelane import programs
 from gamelane.lab import sampler
 from gamelane.lab.kernel import available, policy, refusals, words
+from gamelane.lab.kernel.available import Available
 from gamelane.lab.namespaces import Host
 from gamelane.lab.plan import Path as Way
 from gamelane.lab.plan import Plan, Refusal
@@ -19,12 +20,12 @@ from gamelane.lab.topology import Box, Household, bridge, mac, port, server_addr
 class Kernel:
     """The gateway is a Linux router with a shaper.
 
-    With `exact`, timers are never late: time is virtual. `queues` are the disciplines of the kernel that will run it;
-    None for this one.
+    With `exact`, timers are never late: time is virtual. `available` is what the kernel that will run it has; None for
+    this one.
     """
 
     exact: bool = False
-    queues: tuple[str, ...] | None = None
+    available: Available | None = None
     name: str = "kernel"
     routed: bool = True
     needed: tuple[programs.Program, ...] = (programs.GATEWAY,)
@@ -32,7 +33,7 @@ class Kernel:
 
     def refuse(self, plan: Plan, refusal: Refusal) -> None:
         """Refuse what the kernel does not have."""
-        refusals.refuse(plan, refusal, available.here() if self.queues is None else self.queues)
+        refusals.refuse(plan, refusal, self.available or available.here())
 
     def lacking(self) -> str | None:
         """Return why this kernel cannot run it."""

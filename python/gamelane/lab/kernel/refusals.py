@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,34 +9,41 @@ from gamelane import _native
 from gamelane.apply.plan import kind_of
 from gamelane.catalogue import QUEUES
 from gamelane.lab.kernel import policy
+from gamelane.lab.kernel.available import Available
 from gamelane.lab.plan import Plan, Refusal, each_way
 from gamelane.lab.topology import shapes
 
 ELSEWHERE = "run it with --engine lab, which has gamelane's own gateway, or simulate it"
+QEMU = f"run it in a kernel that does, with --vm and GAMELANE_VM=qemu; or {ELSEWHERE}"
 
 SHAPER = "htb"
 """The discipline that every run needs (`available.NEEDED`)."""
 
 
-def refuse(plan: Plan, refusal: Refusal, available: Sequence[str]) -> None:
-    """Refuse the first key that the kernel has nothing for. `available` are its queue disciplines; empty if unknown."""
+def refuse(plan: Plan, refusal: Refusal, available: Available) -> None:
+    """Refuse the first key that the kernel has nothing for."""
+    if not available.shows_packets:
+        _packets(plan, refusal)
+    gateway = plan.gateway
+    _policy(policy.gateway(plan), gateway, ("up", "down"), refusal, available.queues)
+    shaped = [way for way, rate in shapes(gateway).items() if rate]
+    if shaped:
+        _policy(policy.modem(plan), gateway, [policy.LINK_QUEUES[way] for way in shaped], refusal, available.queues)
+
+
+def _packets(plan: Plan, refusal: Refusal) -> None:
+    """Refuse what needs a kernel that shows single packets."""
     gateway = plan.gateway
     autorate = gateway.get("autorate", False)
     if autorate == {} or any(each_way(autorate, False)):  # an empty table: on, with all defaults
-        why = "this engine keeps the rate of the shaper"
-        refusal("gateway.autorate", autorate or True, why, "false", ELSEWHERE)
-    why = "this engine knows flows by their servers, not by their behaviour"
-    flows = [flow["name"] for flow in tomllib.loads(plan.toml)["flow"]]
-    for name in gateway.get("priority", []):
-        if name not in flows:
-            refusal("gateway.priority", name, why, "names of flows", ELSEWHERE)
+        why = "this kernel shows no single packets, and autorate follows their delays"
+        refusal("gateway.autorate", autorate or True, why, "false", QEMU)
+    why = "this kernel shows no single packets, so flows are known by their servers, not by their behaviour"
+    for name in policy.by_behaviour(plan):
+        refusal("gateway.priority", name, why, "names of flows", QEMU)
     for rule in gateway.get("rule", []):
         if "behaviour" in rule:
-            refusal("gateway.rule", rule["behaviour"], why, "`flows`, addresses, ports, `dscp`", ELSEWHERE)
-    _policy(policy.gateway(plan), gateway, ("up", "down"), refusal, available)
-    shaped = [way for way, rate in shapes(gateway).items() if rate]
-    if shaped:
-        _policy(policy.modem(plan), gateway, [policy.LINK_QUEUES[way] for way in shaped], refusal, available)
+            refusal("gateway.rule", rule["behaviour"], why, "`flows`, addresses, ports, `dscp`", QEMU)
 
 
 def _policy(

@@ -1,4 +1,4 @@
-"""Writes TOML: the small input files of the lab's programs."""
+"""Writes TOML: policies and small input files of programs."""
 
 from __future__ import annotations
 
