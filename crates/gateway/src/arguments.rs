@@ -116,20 +116,8 @@ pub(crate) struct Run {
     /// Memory for frames, in MiB.
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096))]
     memory: u32,
-    /// Record frames, times and decisions into this folder. `gamelane report` shows them, Wireshark opens them, and `gamelane-gateway
-    /// replay` repeats those of `--engine user`.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) tap: Option<PathBuf>,
-    /// Bytes recorded of each frame.
-    #[arg(long, default_value_t = tap::about::SNAP, value_parser = clap::value_parser!(u32).range(160..=65_535), requires = "tap")]
-    tap_snap: u32,
-    /// Size at which the recording stops, in MiB.
-    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..), requires = "tap")]
-    tap_size: u32,
-    /// Delete the oldest part instead of stopping. Such a recording can be viewed, but neither replayed nor turned into a report:
-    /// the state of the queues at its start is gone.
-    #[arg(long, requires = "tap")]
-    tap_rotate: bool,
+    #[command(flatten)]
+    pub(crate) recorded: Recorded,
     /// User to become once the interfaces are open. Default: nobody if started as root. `root` stays root, without capabilities.
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
@@ -172,9 +160,29 @@ impl Run {
             only_user: (self.io != IoChoice::Auto).then_some("--io"),
         }
     }
+}
 
+#[derive(Args)]
+pub(crate) struct Recorded {
+    /// Record frames, times and decisions into this folder. `gamelane report` shows them, Wireshark opens them, and `gamelane-gateway
+    /// replay` repeats those of `--engine user`.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tap: Option<PathBuf>,
+    /// Bytes recorded of each frame.
+    #[arg(long, default_value_t = tap::about::SNAP, value_parser = clap::value_parser!(u32).range(160..=65_535), requires = "tap")]
+    tap_snap: u32,
+    /// Size at which the recording stops, in MiB.
+    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..), requires = "tap")]
+    tap_size: u32,
+    /// Delete the oldest part instead of stopping. Such a recording can be viewed, but neither replayed nor turned into a report:
+    /// the state of the queues at its start is gone.
+    #[arg(long, requires = "tap")]
+    tap_rotate: bool,
+}
+
+impl Recorded {
     /// The recording asked for.
-    pub(crate) fn tap(&self) -> Option<tap::Options> {
+    pub(crate) fn options(&self) -> Option<tap::Options> {
         Some(tap::Options {
             folder: self.tap.clone()?,
             snap: self.tap_snap,
@@ -216,6 +224,8 @@ pub(crate) struct Truth {
     /// nothing.
     #[arg(long, default_value = "none")]
     listen: String,
+    #[command(flatten)]
+    recorded: Recorded,
     /// User to become once it watches. Default: nobody if started as root. `root` stays root, without capabilities.
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
@@ -236,6 +246,7 @@ impl Truth {
             down: self.down.clone(),
             span: self.seconds.map(|seconds| Duration::from_secs(seconds.into())),
             live: is_terminal.then_some(Live { colour }),
+            tap: self.recorded.options(),
             user,
             json_log,
         }

@@ -46,7 +46,7 @@ fn forward(arguments: Run, json_log: bool) -> Result<(), Failure> {
     let text = Policy::text(&arguments.policy).map_err(usage)?;
     let name = arguments.policy.display().to_string();
     let policy = Policy::parse(&text, &name, &overrides).map_err(usage)?;
-    if let Some(folder) = &arguments.tap {
+    if let Some(folder) = &arguments.recorded.tap {
         about::check_folder(folder).map_err(|error| {
             let hint = "name a folder that does not exist yet";
             usage(format!("--tap {}: {error}\n  hint:    {hint}", folder.display()))
@@ -71,7 +71,7 @@ fn forward(arguments: Run, json_log: bool) -> Result<(), Failure> {
             ChosenEngine::Kernel(setup) => lines(setup),
         });
     }
-    let (memory, tap) = (arguments.memory(), arguments.tap());
+    let (memory, tap) = (arguments.memory(), arguments.recorded.options());
     let Run { replace, persist, policy: file, .. } = arguments;
     let options = Options { file, overrides, listen, memory, tap, user, json_log, replace, persist };
     let result = match &chosen {

@@ -1,6 +1,7 @@
 //! `truth`: the queues of others, watched.
 
 use gamelane_gateway::status::{State, Status};
+use gamelane_gateway::tap::replay::{Ended, recorded};
 
 use crate::common::{Net, Place, SERVER, net, up_to_three_times};
 
@@ -92,6 +93,26 @@ fn without_a_queue_down_it_hears_what_arrives_and_a_queue_at_the_lan_can_be_name
         assert_eq!(status.interfaces["lan"], "lan");
         is_told(&status)
     });
+}
+
+#[test]
+fn a_recording_has_each_packet_with_the_address_at_home_and_its_wait() {
+    let Some(net) = router(&[DOWN]) else { return };
+    let folder = tempfile::tempdir_in(net.folder.path()).unwrap();
+    let folder = folder.path().join("tap");
+    let status = truth(&net, &["--tap", folder.to_str().unwrap()]);
+    let records = recorded(&folder).unwrap();
+    assert_eq!(records.report.ended, Ended::Whole);
+    let game = status.flows.iter().find(|flow| flow.server == format!("{SERVER}:2112")).unwrap();
+    let name = format!("udp {} {}", game.home, game.server);
+    let own = &records.summary.flows[name.as_str()];
+    assert_eq!(u64::from(own.up.received), game.up.packets);
+    assert_eq!(u64::from(own.up.lost), game.up.drops.values().sum::<u64>());
+    assert!(own.up.queue_delay_ms.mean > 20.0, "{own:?}");
+    assert!(records.summary.queues["up"].backlog_packets.max > 40, "{:?}", records.summary.queues);
+    let policy = std::fs::read_to_string(folder.join("policy-0000.toml")).unwrap();
+    assert!(policy.contains("set up: up htb pfifo at wan, down tbf at ifb4wan"), "{policy}");
+    assert!(policy.contains("up = \"7000000bit\""), "{policy}");
 }
 
 #[test]

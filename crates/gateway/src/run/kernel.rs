@@ -15,9 +15,10 @@ use gamelane_service::systemd::Notify;
 use super::engine::Setup;
 use super::meter::Meter;
 use super::policies::Policies;
+use super::recording::{self, Subject};
 use super::seen::Seen;
 use super::signals::Signals;
-use super::{LOOK, Options, Subject, draw_seed, listener, lock, open_tap, report, start_tap, wait_for};
+use super::{LOOK, Options, draw_seed, listener, lock, wait_for};
 use crate::http::Pages;
 use crate::kernel::netlink::{Counters, Kernel, KernelError, Undo};
 use crate::kernel::operation::Table;
@@ -139,18 +140,21 @@ impl<'a> Watching<'a> {
         let systemd = Notify::from_environment().context("NOTIFY_SOCKET: cannot tell systemd")?;
         let (mailbox, asker) = mailbox::new()?;
         seen.turn_to(setup.plan.devices.each_ref().map(|device| kernel.number(device)));
-        let folder = open_tap(options)?;
+        let opened = recording::open(options.tap.as_ref(), &options.user)?;
         confine(options)?;
         policies.check_readable();
-        let tap = match (&options.tap, folder) {
-            (Some(options), Some(folder)) => {
-                let [up, down] = setup.plan.devices.clone();
-                let (engine, interfaces) = (EngineKind::Kernel, [down, up]);
-                let subject = Subject { engine, interfaces, epoch_ns: clock.epoch_ns(), pool: [0; 2] };
-                Some(start_tap(subject, options, folder, &policies, seed)?)
-            }
-            _ => None,
+        let [up, down] = setup.plan.devices.clone();
+        let subject = Subject {
+            engine: EngineKind::Kernel,
+            interfaces: [down, up],
+            epoch_ns: clock.epoch_ns(),
+            pool: [0; 2],
+            policy: &policies.current,
+            text: &policies.text,
+            overrides: policies.overrides(),
+            seed,
         };
+        let tap = opened.map(|opened| opened.start(subject)).transpose()?;
         let watching = Self {
             setup,
             policies,
@@ -208,7 +212,7 @@ impl<'a> Watching<'a> {
         tracing::info!("stopping");
         self.systemd.stopping();
         if let Some(tap) = self.tap.take() {
-            report(&tap.finish(self.clock.now()));
+            recording::report(&tap.finish(self.clock.now()));
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ mod kernel;
 mod meter;
 mod outside;
 mod policies;
+mod recording;
 mod seen;
 mod signals;
 mod truth;
@@ -22,7 +23,6 @@ use gamelane_core::{Direction, Duration, Instant, Seed};
 use gamelane_device::guard::{self, Guard};
 use gamelane_device::preflight::Plan;
 use gamelane_device::{Engine, Turn, run_in_real_time};
-use gamelane_service::exit::{Exit, Failure};
 use gamelane_service::http::{Address, Listener, spawn};
 use gamelane_service::mailbox::{self, Mailbox};
 use gamelane_service::privileges::{Keep, User, calls, give_up};
@@ -33,13 +33,13 @@ use crate::gateway::Gateway;
 use crate::http::Pages;
 use crate::policy::Policy;
 use crate::status::{IoStatus, LinkStatus, SelfTest, Status};
-use crate::tap::about::WhenFull;
-use crate::tap::{self, About, EngineKind, Tap, Tapped};
+use crate::tap::{self, EngineKind, Tap, Tapped};
 pub use check::{CheckError, describe, lines};
 pub use engine::{Asked, Engine as ChosenEngine, EngineChoice, Setup, choose};
 pub use kernel::{run as run_kernel, undo, undo_word};
 use outside::Outside;
 use policies::Policies;
+use recording::Subject;
 use signals::Signals;
 pub use truth::{Live, TruthOptions, truth};
 
@@ -141,7 +141,7 @@ impl<'a> Forwarding<'a> {
         let (mailbox, asker) = mailbox::new()?;
         engine.also_wait_for(mailbox.wake())?;
         keep_time();
-        let folder = open_tap(options)?;
+        let opened = recording::open(options.tap.as_ref(), &options.user)?;
         confine(options)?;
         policies.check_readable();
         if let Some(listener) = listener {
@@ -149,25 +149,18 @@ impl<'a> Forwarding<'a> {
         }
         let seed = draw_seed()?;
         let mut gateway = Gateway::new(&policies.current, seed);
-        if options.tap.as_ref().is_some_and(|tap| tap.when_full == WhenFull::Rotate) {
-            tracing::warn!(
-                "--tap-rotate: once the oldest part is deleted, this recording can be viewed, but not replayed or turned \
-                 into a report; without --tap-rotate it stops at --tap-size instead, and can"
-            );
-        }
-        let tap = match (&options.tap, folder) {
-            (Some(options), Some(folder)) => {
-                let frames = engine.frames();
-                let subject = Subject {
-                    engine: EngineKind::User,
-                    interfaces: [plan.home.name.clone(), plan.internet.name.clone()],
-                    epoch_ns: engine.epoch_ns(),
-                    pool: [frames.capacity(), frames.slot()],
-                };
-                Some(start_tap(subject, options, folder, &policies, seed)?)
-            }
-            _ => None,
+        let frames = engine.frames();
+        let subject = Subject {
+            engine: EngineKind::User,
+            interfaces: [plan.home.name.clone(), plan.internet.name.clone()],
+            epoch_ns: engine.epoch_ns(),
+            pool: [frames.capacity(), frames.slot()],
+            policy: &policies.current,
+            text: &policies.text,
+            overrides: policies.overrides(),
+            seed,
         };
+        let tap = opened.map(|opened| opened.start(subject)).transpose()?;
         if tap.is_some() {
             gateway.watch_drops();
         }
@@ -233,7 +226,7 @@ impl<'a> Forwarding<'a> {
         tracing::info!("stopping");
         self.systemd.stopping();
         if let Some(tap) = self.tap {
-            report(&tap.finish(self.engine.now()));
+            recording::report(&tap.finish(self.engine.now()));
         }
         Ok(())
     }
@@ -317,69 +310,6 @@ fn confine(options: &Options) -> anyhow::Result<()> {
         tracing::warn!("{note}");
     }
     Ok(())
-}
-
-/// Makes the folder of the recording, for the user that will write there.
-fn open_tap(options: &Options) -> anyhow::Result<Option<tap::Folder>> {
-    let Some(tap) = &options.tap else { return Ok(None) };
-    let folder = tap::Folder::make(&tap.folder, options.user.owner());
-    Ok(Some(folder.map_err(|error| cannot_record(tap, &error))?))
-}
-
-fn cannot_record(tap: &tap::Options, error: &std::io::Error) -> Failure {
-    Failure(Exit::Output, format!("--tap {}: cannot record there: {error}", tap.folder.display()))
-}
-
-/// What is recorded.
-struct Subject {
-    engine: EngineKind,
-    interfaces: [String; 2],
-    epoch_ns: u64,
-    pool: [usize; 2],
-}
-
-fn start_tap(
-    subject: Subject,
-    options: &tap::Options,
-    folder: tap::Folder,
-    policies: &Policies<'_>,
-    seed: Seed,
-) -> anyhow::Result<Tap> {
-    let Subject { engine, interfaces, epoch_ns, pool } = subject;
-    // The copy of the policy in the recording has another file name, from which a policy without a name would take its name.
-    let mut overrides = policies.overrides().to_vec();
-    overrides.push(("name".into(), serde_json::to_string(&policies.current.name)?));
-    let about = About {
-        schema: tap::about::SCHEMA,
-        version: env!("CARGO_PKG_VERSION").into(),
-        policy: policies.current.name.clone(),
-        policy_hash: policies.current.hash.clone(),
-        overrides,
-        seed: seed.0,
-        epoch_ns,
-        snap: options.snap,
-        interfaces,
-        engine,
-        pool,
-    };
-    Ok(Tap::start(folder, options, &about, &policies.text).map_err(|error| cannot_record(options, &error))?)
-}
-
-fn report(tap: &tap::TapStatus) {
-    let tap::TapStatus { folder, frames, bytes, lost, full, error } = tap;
-    tracing::info!(folder, frames, bytes, "recorded");
-    if *lost > 0 && !full && error.is_none() {
-        tracing::warn!(
-            lost,
-            "the disk was too slow for the recording; it can be replayed up to the first lost event"
-        );
-    }
-    if *full {
-        tracing::warn!("the recording reached its size before the end");
-    }
-    if let Some(error) = error {
-        tracing::error!("the recording ended early: {error}");
-    }
 }
 
 /// Makes sure that only one gateway runs on an interface: two would pass each other's frames round and round. The kernel keeps one

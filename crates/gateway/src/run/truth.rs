@@ -1,10 +1,11 @@
 //! `truth`: watches the queues that somebody else set up, and changes nothing.
 
+use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use gamelane_core::{Direction, Duration, Instant};
+use gamelane_core::{Bitrate, Direction, Duration, Instant};
 use gamelane_device::{Clock, Interface};
 use gamelane_service::http::spawn;
 use gamelane_service::mailbox::{self, Mailbox};
@@ -12,12 +13,15 @@ use gamelane_service::output::print_to_reader;
 use gamelane_service::privileges::{Keep, User, calls, give_up};
 
 use super::meter::Meter;
+use super::recording::{self, Subject};
 use super::seen::Seen;
 use super::signals::Signals;
 use super::{LOOK, draw_seed, listener, wait_for};
 use crate::http::Pages;
 use crate::kernel::netlink::{Counters, Discipline, Kernel};
+use crate::policy::Policy;
 use crate::status::{KernelQueue, KernelView, Status, refreshed};
+use crate::tap::{self, EngineKind, Tap};
 
 /// What the command line says.
 #[derive(Debug)]
@@ -30,6 +34,8 @@ pub struct TruthOptions {
     pub span: Option<Duration>,
     /// Whether the page is shown each second.
     pub live: Option<Live>,
+    /// Records packets.
+    pub tap: Option<tap::Options>,
     /// User to become.
     pub user: User,
     /// The log is JSON.
@@ -64,6 +70,7 @@ struct Looking {
     kernel: Kernel,
     meter: Meter,
     seen: Seen,
+    tap: Option<Tap>,
     signals: Signals,
     mailbox: Mailbox<(), Arc<Status>>,
     clock: Clock,
@@ -92,17 +99,32 @@ impl Looking {
         let signals = Signals::register()?;
         let (mailbox, asker) = mailbox::new()?;
         let clock = Clock::start();
-        let seen = Seen::start(numbers, arrivals, None, draw_seed()?, clock);
+        let seed = draw_seed()?;
+        let seen = Seen::start(numbers, arrivals, None, seed, clock);
         if let Some(error) = seen.status().error {
             anyhow::bail!(
                 "single packets are not seen: {error}\n  hint:    `gamelane doctor` says what is missing"
             );
         }
-        let lists = [calls::common(), calls::waiting(), calls::netlink()];
+        let opened = recording::open(options.tap.as_ref(), &options.user)?;
+        let mut lists = vec![calls::common(), calls::waiting(), calls::netlink()];
+        lists.extend(opened.is_some().then(calls::files));
         let keep = Keep { json_log: options.json_log, ..Keep::only(lists) };
         for note in give_up(&options.user, &keep).context("cannot give up privileges")? {
             tracing::warn!("{note}");
         }
+        let text = described(&options.wan, &queues);
+        let subject = Subject {
+            engine: EngineKind::Kernel,
+            interfaces: [down.unwrap_or_default(), options.wan.clone()],
+            epoch_ns: clock.epoch_ns(),
+            pool: [0; 2],
+            policy: &Policy::parse(&text, "the description of the queues", &[])?,
+            text: &text,
+            overrides: &[],
+            seed,
+        };
+        let tap = opened.map(|opened| opened.start(subject)).transpose()?;
         let looking = Self {
             wan: options.wan.clone(),
             queues,
@@ -110,6 +132,7 @@ impl Looking {
             kernel,
             meter: Meter::new(Instant::ZERO),
             seen,
+            tap,
             signals,
             mailbox,
             clock,
@@ -120,10 +143,18 @@ impl Looking {
     fn run(mut self, options: &TruthOptions) -> anyhow::Result<Status> {
         let [up, down] = self.queues.each_ref().map(|queue| queue.as_ref().map_or("none", |(name, _)| name));
         tracing::info!(up, down, "watching");
+        let last = self.watch(options);
+        if let Some(tap) = self.tap.take() {
+            recording::report(&tap.finish(self.clock.now()));
+        }
+        last
+    }
+
+    fn watch(&mut self, options: &TruthOptions) -> anyhow::Result<Status> {
         let (mut looked, mut shown) = (None, Instant::ZERO);
         loop {
             let now = self.clock.now();
-            let turn = self.seen.drain(None);
+            let turn = self.seen.drain(self.tap.as_mut());
             let is_over =
                 self.signals.end_asked() || options.span.is_some_and(|span| now >= Instant::ZERO + span);
             self.signals.reload_asked();
@@ -166,6 +197,9 @@ impl Looking {
             self.queues.each_ref().map(|queue| queue.as_ref().and_then(|(_, discipline)| discipline.rate));
         self.meter.look(&self.counters, rates, now);
         self.seen.look(now);
+        if let Some(tap) = &mut self.tap {
+            tap.flush();
+        }
         Ok(())
     }
 
@@ -196,8 +230,34 @@ impl Looking {
             watched: seen.watched(),
             watch: seen.status(),
         };
-        Status { interfaces: sides.into_iter().collect(), links, ..Status::of_kernel(&view, now) }
+        let tap = self.tap.as_ref().map(Tap::status);
+        Status { interfaces: sides.into_iter().collect(), links, tap, ..Status::of_kernel(&view, now) }
     }
 }
+
+/// The policy of a recording, which says what the queues were when it began. A queue with classes, whose rules are not known, is a FIFO
+/// there.
+fn described(wan: &str, queues: &[Option<(String, Discipline)>; 2]) -> String {
+    let speed = Interface::find(wan).ok().and_then(|wan| wan.speed());
+    let (mut link, mut gateway, mut names) = (String::new(), String::new(), Vec::new());
+    for direction in Direction::BOTH {
+        let (way, queue) = (direction.name(), queues[direction.index()].as_ref());
+        let own = queue.map(|(_, discipline)| discipline);
+        let rate = own.and_then(|own| own.rate).or(speed).unwrap_or(UNKNOWN);
+        let kind = own.and_then(|own| own.names.split(' ').next_back()).filter(|kind| PLAIN.contains(kind));
+        let _ = writeln!(link, "{way} = \"{}bit\"", rate.bps());
+        let _ = writeln!(gateway, "{way}.queue = \"{}\"", kind.unwrap_or("fifo"));
+        names.extend(queue.map(|(device, own)| format!("{way} {} at {device}", own.names)));
+    }
+    let question = serde_json::Value::from(format!("Queues that somebody else set up: {}", names.join(", ")));
+    let name = serde_json::Value::from(wan);
+    format!("name = {name}\nquestion = {question}\n[link]\n{link}[gateway]\n{gateway}")
+}
+
+/// Queues without classes that a policy has by the same name.
+const PLAIN: [&str; 6] = ["codel", "pie", "fq_codel", "fq_pie", "cake", "dualpi2"];
+
+/// Rate of a link that nothing tells.
+const UNKNOWN: Bitrate = Bitrate::from_bps(1_000_000_000);
 
 const SHOWN_EVERY: Duration = Duration::from_secs(1);
