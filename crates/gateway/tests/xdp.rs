@@ -43,6 +43,29 @@ fn longer_frames_pass_up_to_what_the_driver_takes() {
 }
 
 #[test]
+fn a_larger_mtu_set_while_it_runs_is_said_with_the_limit_of_its_memory() {
+    if !is_here() {
+        return;
+    }
+    let Some(net) = net(1500, &[]) else { return };
+    let gateway = net.gateway_by("xdp", FQ);
+    let passes = |size: &str| {
+        let words = ["ping", "-c", "3", "-i", "0.1", "-W", "2", "-M", "do", "-s", size, SERVER];
+        net.command(Place::Home, &words).output().unwrap().status.success()
+    };
+    for (place, name) in
+        [(Place::Home, "eth0"), (Place::Internet, "eth0"), (Place::Gateway, "lan"), (Place::Gateway, "wan")]
+    {
+        net.run(place, &["ip", "link", "set", name, "mtu", "3000"]);
+    }
+    for side in ["lan", "wan"] {
+        let said = format!("{side}: AF_XDP's memory holds packets of up to 1762 B; longer ones are lost");
+        assert!(wait(PATIENCE, || gateway.log().contains(&said)), "{}", gateway.log());
+    }
+    assert!(passes("1734") && !passes("2972"), "{}", gateway.log());
+}
+
+#[test]
 fn what_the_driver_refuses_is_said_and_leaves_nothing_behind() {
     if !is_here() {
         return;
