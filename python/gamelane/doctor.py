@@ -33,7 +33,7 @@ CAP_NET_ADMIN = 12
 CAP_SYS_ADMIN = 21
 CAP_PERFMON = 38
 CAP_BPF = 39
-KERNEL_TYPES = Path("/sys/kernel/btf/vmlinux")
+
 AF_XDP = 44
 SLEEPS = 100
 LATE_US = 1000
@@ -242,9 +242,11 @@ def _xdp() -> Check:
 
 def _watching() -> Check:
     """Check whether single packets of Linux's queues can be seen."""
+    from gamelane.lab.kernel.available import TYPES  # noqa: PLC0415 - as above
+
     name, purpose = "packets of queues", "`gateway truth` and `gateway run --engine kernel` see them"
-    if not KERNEL_TYPES.exists():
-        why = f"this kernel has no type information ({KERNEL_TYPES}); without it {purpose.replace('see', 'do not see')}"
+    if not TYPES.exists():
+        why = f"this kernel has no type information ({TYPES}); without it {purpose.replace('see', 'do not see')}"
         return Check(name, False, why, "boot a kernel with CONFIG_DEBUG_INFO_BTF")
     if not _holds(CAP_SYS_ADMIN) and not (_holds(CAP_BPF) and _holds(CAP_PERFMON)):
         return Check(name, False, f"not permitted; {purpose}", "run as root, or grant CAP_BPF and CAP_PERFMON")

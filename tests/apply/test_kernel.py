@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import threading
 from collections.abc import Iterator
 from itertools import product
@@ -85,11 +86,19 @@ CASES = [
 ]
 PASTE = """
 ip link add eth0 type veth peer name eth1
+ip addr add 192.0.2.1/24 dev eth0
+ip neigh add 192.0.2.2 lladdr 2:0:0:0:0:2 dev eth0
+ip link set eth0 up; ip link set eth1 up
 state() { tc qdisc show; nft list ruleset; ip -br link | sed 's/@.*//'; }
 state > before
 for case in $(cat cases); do
     for time in first second; do sh $case.lines 2>&1 | sed "s/^/$case, the $time time: /"; done
-    tc qdisc show > there
+    state > there
+    if grep -q '6b0:' there; then
+        ./python send.py 40000 27960 7 192.0.2.2
+        sleep 1
+        tc -s qdisc show dev eth0 | grep -A1 '6b0:' | grep -q ' 7 pkt' || echo "$case: the game has no class"
+    fi
     sh $case.undo 2>&1 | sed "s/^/$case, undone: /"
     state > after
     cmp -s before after || echo "$case, undone: something stays"
@@ -111,7 +120,8 @@ def test_a_kernel_with_every_queue_takes_the_lines(tmp_path: Path) -> None:
         (tmp_path / f"{number}-{queue}.lines").write_text("\n".join(recipe.lines()))
         (tmp_path / f"{number}-{queue}.undo").write_text("\n".join([*recipe.edit, *recipe.undo]))
     (tmp_path / "cases").write_text("\n".join(path.stem for path in sorted(tmp_path.glob("*.lines"))))
-    (tmp_path / "paste.sh").write_text(PASTE)
+    (tmp_path / "send.py").write_text(SEND)
+    (tmp_path / "paste.sh").write_text(PASTE.replace("./python", sys.executable))
     words = ["sh", "-c", "sh paste.sh > said 2>&1"]
     (tmp_path / SCRIPT).write_text(guest.script(tmp_path, PATH, words))
     boot.boot(guest, tmp_path, boot.Watch("the lines", 1, threading.Event()))

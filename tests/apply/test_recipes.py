@@ -125,3 +125,60 @@ def test_a_queue_that_is_not_the_gateways_stays_as_it_is() -> None:
         assert len(recipe.unsaid) > 0
         assert "`gateway.down` changes a FIFO that nothing shapes" in recipe.unsaid[0]
     assert recipes(today.with_(shaped).scenario, today.scenario)["tc"].matches
+
+
+CLASSES = {QUEUE: "priority", "gateway.class": '[{ name = "a" }, { name = "b" }, { name = "c" }]'}
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (
+            {
+                **CLASSES,
+                "gateway.rule": '[{ class = "a", direction = "up", protocol = "udp" }, '
+                '{ class = "b", flows = ["quake3"] }]',
+            },
+            "this rule never matches",
+        ),
+        (
+            {
+                **CLASSES,
+                "gateway.rule": '[{ class = "a", flows = ["quake3"], source_port = "49152" }, '
+                '{ class = "b", protocol = "tcp" }]',
+            },
+            "the lines know a flow by port or `dscp`, so they leave no `source_port`",
+        ),
+        ({**PRIORITY, QUEUE: "htb", "gateway.up.acks": "prioritise", "gateway.shape": "1kbit"}, "a rate of zero"),
+    ],
+)
+def test_rules_that_have_no_lines_are_a_reason_and_no_error(short: Experiment, keys: dict[str, str], said: str) -> None:
+    recipe = recipes(short.with_(keys).scenario)["tc"]
+    assert recipe.apply == ()
+    assert said in " ".join(recipe.unsaid)
+
+
+def test_acks_alone_can_have_a_class(short: Experiment) -> None:
+    recipe = recipes(short.with_({QUEUE: "priority", "gateway.*.acks": "prioritise"}).scenario)["tc"]
+    assert recipe.matches
+    assert any("tcp flags" in line for line in recipe.apply)
+
+
+def test_flows_of_one_code_point_share_a_rule() -> None:
+    named = {"gateway.priority": '["upload", "upload2"]', "flow.upload.dscp": "EF", "flow.upload2.dscp": "EF"}
+    lines = of("burriss2006", {QUEUE: "priority", **named})["tc"].apply
+    assert sum("ip dscp 46" in line for line in lines) == len(("up", "down"))
+
+
+def test_only_what_is_set_decides_about_offloads(short: Experiment) -> None:
+    keys = {"gateway.up.queue": "cake", "gateway.up.limit": "4MiB", "gateway.shape.up": "900kbit"}
+    assert not any("ethtool" in line for line in recipes(short.with_(keys).scenario)["tc"].lines())
+
+
+def test_what_linux_lacks_of_a_class_is_left_out_of_that_class(short: Experiment) -> None:
+    own = '[{ name = "a", queue = { queue = "pie", parameters = "rfc", limit = "64KiB" } }, { name = "c" }]'
+    keys = {**CLASSES, "gateway.class": own, "gateway.rule": '[{ class = "a", protocol = "udp" }]'}
+    recipe = recipes(short.with_(keys).scenario)["tc"]
+    assert not recipe.matches
+    assert "`gateway.class.a.queue.parameters = rfc`" in recipe.unsaid[0]
+    assert any(line.endswith("pie limit 43 target 15000us tupdate 15000us noecn") for line in recipe.apply), recipe

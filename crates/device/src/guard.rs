@@ -3,7 +3,7 @@
 //! happens when the program does, by SIGKILL too; then it switches the offloads on again, and undoes what else it was told. Meanwhile
 //! it keeps `CAP_NET_ADMIN` alone, and the system calls for that.
 
-use std::io::{Error, Read as _, Result};
+use std::io::{Error, Read as _, Result, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -30,6 +30,9 @@ pub struct Others<'a> {
     pub undo: &'a mut dyn FnMut(&str) -> Result<()>,
 }
 
+/// Tells the process that everything stays.
+const KEEP: &[u8] = b"keep";
+
 /// Begins the words that [`Others`] undoes.
 const UNDO: &str = "undo:";
 
@@ -50,6 +53,17 @@ impl Guard {
             .process_group(0)
             .spawn()?;
         Ok(Self(Some(child)))
+    }
+
+    /// Ends the process, and everything stays as it is.
+    pub fn keep(mut self) -> Result<()> {
+        if let Some(mut child) = self.0.take() {
+            if let Some(mut input) = child.stdin.take() {
+                input.write_all(KEEP)?;
+            }
+            child.wait()?;
+        }
+        Ok(())
     }
 
     /// Lets the process restore the machine, and waits for it.
@@ -85,9 +99,10 @@ pub fn run(words: &[String], mut others: Option<Others<'_>>) -> Result<()> {
             say(&format!("note: the process that restores this machine keeps its privileges: {error}"))
         }
     }
-    let mut nothing = [0; 64];
-    let mut input = std::io::stdin().lock();
-    while input.read(&mut nothing)? > 0 {}
+    // A word says that everything stays, and the end says that the program ended.
+    if std::io::stdin().lock().read(&mut [0; KEEP.len()])? > 0 {
+        return Ok(());
+    }
     for word in words {
         if let (Some(word), Some(others)) = (word.strip_prefix(UNDO), &mut others) {
             if let Err(error) = (others.undo)(word) {

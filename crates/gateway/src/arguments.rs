@@ -164,31 +164,39 @@ impl Run {
 
 #[derive(Args)]
 pub(crate) struct Recorded {
-    /// Record frames, times and decisions into this folder. `gamelane report` shows them, Wireshark opens them, and `gamelane-gateway
-    /// replay` repeats those of `--engine user`.
+    /// Record frames, times and decisions into this folder. `gamelane report` shows them, and Wireshark opens them. `gamelane-gateway
+    /// replay` repeats the decisions of a gateway in user space.
     #[arg(long, value_name = "DIR")]
-    pub(crate) tap: Option<PathBuf>,
+    tap: Option<PathBuf>,
     /// Bytes recorded of each frame.
     #[arg(long, default_value_t = tap::about::SNAP, value_parser = clap::value_parser!(u32).range(160..=65_535), requires = "tap")]
     tap_snap: u32,
     /// Size at which the recording stops, in MiB.
     #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..), requires = "tap")]
     tap_size: u32,
-    /// Delete the oldest part instead of stopping. Such a recording can be viewed, but neither replayed nor turned into a report:
-    /// the state of the queues at its start is gone.
+    /// Delete the oldest part instead of stopping. Such a recording can be viewed in Wireshark, but neither replayed nor turned into a
+    /// report: the state of the queues at its start is gone.
     #[arg(long, requires = "tap")]
     tap_rotate: bool,
 }
 
 impl Recorded {
     /// The recording asked for.
-    pub(crate) fn options(&self) -> Option<tap::Options> {
-        Some(tap::Options {
-            folder: self.tap.clone()?,
+    ///
+    /// # Errors
+    /// It cannot be written there.
+    pub(crate) fn options(&self) -> Result<Option<tap::Options>, String> {
+        let Some(folder) = &self.tap else { return Ok(None) };
+        tap::about::check_folder(folder).map_err(|error| {
+            let hint = "name a folder that does not exist yet";
+            format!("--tap {}: {error}\n  hint:    {hint}", folder.display())
+        })?;
+        Ok(Some(tap::Options {
+            folder: folder.clone(),
             snap: self.tap_snap,
             size: u64::from(self.tap_size) << 20,
             when_full: if self.tap_rotate { WhenFull::Rotate } else { WhenFull::Stop },
-        })
+        }))
     }
 }
 
@@ -238,18 +246,21 @@ impl Truth {
     }
 
     /// What is to be watched. The page is shown each second on a terminal.
-    pub(crate) fn options(&self, user: User, json_log: bool) -> TruthOptions {
+    ///
+    /// # Errors
+    /// As of [`Recorded::options`].
+    pub(crate) fn options(&self, user: User, json_log: bool) -> Result<TruthOptions, String> {
         let is_terminal = std::io::stdout().is_terminal() && !self.json;
         let colour = std::env::var_os("NO_COLOR").is_none();
-        TruthOptions {
+        Ok(TruthOptions {
             wan: self.interface.clone(),
             down: self.down.clone(),
             span: self.seconds.map(|seconds| Duration::from_secs(seconds.into())),
             live: is_terminal.then_some(Live { colour }),
-            tap: self.recorded.options(),
+            tap: self.recorded.options()?,
             user,
             json_log,
-        }
+        })
     }
 }
 

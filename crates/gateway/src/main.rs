@@ -19,7 +19,7 @@ use gamelane_gateway::run::{
     self, CheckError, ChosenEngine, Options, choose, describe, lines, run, run_kernel, truth, undo_word,
 };
 use gamelane_gateway::status::{Status, page, refreshed};
-use gamelane_gateway::tap::{about, replay};
+use gamelane_gateway::tap::replay;
 use gamelane_service::exit::{Exit, Failure, cannot_run, end, usage};
 use gamelane_service::log;
 use gamelane_service::output::{json_of, print, print_to_reader};
@@ -46,12 +46,7 @@ fn forward(arguments: Run, json_log: bool) -> Result<(), Failure> {
     let text = Policy::text(&arguments.policy).map_err(usage)?;
     let name = arguments.policy.display().to_string();
     let policy = Policy::parse(&text, &name, &overrides).map_err(usage)?;
-    if let Some(folder) = &arguments.recorded.tap {
-        about::check_folder(folder).map_err(|error| {
-            let hint = "name a folder that does not exist yet";
-            usage(format!("--tap {}: {error}\n  hint:    {hint}", folder.display()))
-        })?;
-    }
+    let tap = arguments.recorded.options().map_err(usage)?;
     let user = User::find(arguments.user.as_deref()).map_err(|error| usage(format!("--user: {error}")))?;
     let names = [arguments.lan.as_str(), &arguments.wan];
     let chosen = choose(names, &policy, &arguments.asked()).map_err(|error| match &error {
@@ -59,7 +54,7 @@ fn forward(arguments: Run, json_log: bool) -> Result<(), Failure> {
         _ => usage(error),
     })?;
     let notes = match &chosen {
-        ChosenEngine::User(plan) => &plan.notes,
+        ChosenEngine::User(plan, _) => &plan.notes,
         ChosenEngine::Kernel(setup) => &setup.notes,
     };
     for note in notes {
@@ -67,15 +62,15 @@ fn forward(arguments: Run, json_log: bool) -> Result<(), Failure> {
     }
     if arguments.dry_run {
         return print(&match &chosen {
-            ChosenEngine::User(plan) => describe(plan, &policy),
+            ChosenEngine::User(plan, why) => describe(plan, why, &policy),
             ChosenEngine::Kernel(setup) => lines(setup),
         });
     }
-    let (memory, tap) = (arguments.memory(), arguments.recorded.options());
+    let memory = arguments.memory();
     let Run { replace, persist, policy: file, .. } = arguments;
     let options = Options { file, overrides, listen, memory, tap, user, json_log, replace, persist };
     let result = match &chosen {
-        ChosenEngine::User(plan) => run(plan, policy, text, &options),
+        ChosenEngine::User(plan, why) => run(plan, why, policy, text, &options),
         ChosenEngine::Kernel(setup) => run_kernel(setup, policy, text, &options),
     };
     result.map_err(|error| error.downcast().unwrap_or_else(|error| cannot_run(format!("{error:#}"))))
@@ -84,7 +79,7 @@ fn forward(arguments: Run, json_log: bool) -> Result<(), Failure> {
 fn look(arguments: &Truth, json_log: bool) -> Result<(), Failure> {
     let listen = arguments.listen().map_err(usage)?;
     let user = User::find(arguments.user.as_deref()).map_err(|error| usage(format!("--user: {error}")))?;
-    let options = arguments.options(user, json_log);
+    let options = arguments.options(user, json_log).map_err(usage)?;
     let last = truth(&options, listen);
     let last =
         last.map_err(|error| error.downcast().unwrap_or_else(|error| cannot_run(format!("{error:#}"))))?;

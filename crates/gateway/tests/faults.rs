@@ -547,6 +547,19 @@ fn forwards_whatever_happens(way: &str) {
     assert!(!bridge(), "as found");
 }
 
+/// Regression: it took the ports out of a bridge that forwards.
+#[test]
+fn a_fail_open_wrapper_takes_no_port_out_of_another_bridge() {
+    let Some(net) = net(1500, &[]) else { return };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/gateway/fail-open");
+    let bridge = "ip link add br0 type bridge; ip link set lan master br0; ip link set wan master br0";
+    net.run(Place::Gateway, &["sh", "-ec", bridge]);
+    let out = net.command(Place::Gateway, &[script, "open", "lan", "wan"]).output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success() && said.contains("lan is part of br0, which forwards"), "{said}");
+    assert!(net.run(Place::Gateway, &["ip", "link", "show", "master", "br0"]).contains("wan"));
+}
+
 /// Regression: bridge and gateway both forwarded each frame, if the script had been killed and was started again.
 #[test]
 fn beside_a_gateway_that_runs_there_is_no_bridge_and_a_closed_terminal_leaves_the_bridge_alone() {

@@ -7,7 +7,7 @@ use gamelane_gateway::status::State;
 use gamelane_gateway::tap::replay::{Ended, recorded};
 
 use crate::common::{
-    Net, PATIENCE, Place, SERVER, SERVER_V6, in_time, net, up_to_three_times, wait, write_text,
+    Net, PATIENCE, PROGRAM, Place, SERVER, SERVER_V6, in_time, net, up_to_three_times, wait, write_text,
 };
 
 /// Both interfaces as ports of a bridge of the kernel.
@@ -291,7 +291,7 @@ fn a_game_finds_its_class_without_a_port_whatever_others_do_to_the_set() {
         let set = |name: &str| {
             at_gateway(
                 &net,
-                &format!("nft list set $(nft list tables | grep gamelane | cut -d' ' -f2) gamelane {name}"),
+                &format!("nft list set $(nft list tables | grep gamelane | cut -d' ' -f2,3) {name}"),
             )
         };
         for (server, name) in [(SERVER, "games4"), (SERVER_V6, "games6")] {
@@ -506,17 +506,67 @@ fn what_cannot_be_done_is_said_before_anything_changes() {
     match ["fq_codel", "fq_pie", "dualpi2"].iter().find(|kind| lacks(kind)) {
         None => eprintln!("skipped: this kernel has every discipline"),
         Some(kind) => {
-            let error = refused(&format!("{SHAPED}down = {{ queue = \"{kind}\" }}"), &[]);
-            assert!(error.contains(&format!("no sch_{kind}")) && error.contains("modprobe"), "{error}");
+            for more in [&[][..], &["--persist"]] {
+                let error = refused(&format!("{SHAPED}down = {{ queue = \"{kind}\" }}"), more);
+                assert!(error.contains(&format!("no sch_{kind}")) && error.contains("modprobe"), "{error}");
+            }
         }
     }
 }
 
+/// Regression: the second took the first's table away.
 #[test]
-fn without_a_kernel_that_forwards_auto_takes_user_space() {
+fn two_gateways_at_other_interfaces_leave_each_other_alone() {
+    let Some(net) = routed() else { return };
+    at_gateway(
+        &net,
+        "ip link add lan.3 type veth peer name home3; ip link add wan.3 type veth peer name internet3
+         for dev in lan.3 wan.3 home3 internet3; do ip link set $dev up; done
+         ip addr add 10.80.0.1/24 dev lan.3; ip addr add 10.81.0.1/24 dev wan.3",
+    );
+    let gateway = net.gateway_with(&policy(&net, GAMES), &[]);
+    let before = settings(&net);
+    let other = net.folder.path().join("other.toml");
+    write_text(&other, &format!("[link]\ndown = \"1gbit\"\nup = \"1gbit\"\n[gateway]\n{CLASSES}\n"));
+    let words = ["run", "--lan", "lan.3", "--wan", "wan.3", other.to_str().unwrap(), "--listen", "none"];
+    let mut second = net.command(Place::Gateway, &[&[PROGRAM], &words[..]].concat()).spawn().unwrap();
+    assert!(wait(PATIENCE, || settings(&net).contains("table inet gamelane-wan.3")));
+    assert!(settings(&net).contains("table inet gamelane-wan {"), "{}", settings(&net));
+    second.kill().unwrap();
+    second.wait().unwrap();
+    assert!(wait(PATIENCE, || settings(&net) == before), "{}", settings(&net));
+    assert!(!gateway.log().contains("it is back"), "{}", gateway.log());
+}
+
+/// Regression: a router that waits for its address became a bridge around its firewall.
+#[test]
+fn a_router_without_an_address_yet_becomes_no_bridge_unless_asked() {
+    let Some(net) = routed() else { return };
+    at_gateway(&net, "ip addr flush dev wan");
+    let file = policy(&net, FIFO);
+    let run = |more: &[&str]| {
+        let words = ["run", "--lan", "lan", "--wan", "wan", file.to_str().unwrap(), "--dry-run"];
+        net.program(&[&words[..], more].concat())
+    };
+    let (code, _, error) = run(&[]);
+    assert!(
+        code == 2 && error.contains("wan has no address yet") && error.contains("--engine user"),
+        "{error}"
+    );
+    let (code, said, error) = run(&["--engine", "kernel"]);
+    assert!(code == 0 && said.contains("# By the kernel: asked for."), "{error}");
+    at_gateway(&net, "ip addr add 10.77.0.254/24 dev wan");
+    let (code, said, error) = run(&["--engine", "user"]);
+    assert!(code == 0 && said.contains("in user space: asked for"), "{error}");
+    assert!(error.contains("around its firewall"), "{error}");
+}
+
+#[test]
+fn without_a_kernel_that_forwards_auto_takes_user_space_and_says_why() {
     let Some(net) = net(1500, &[]) else { return };
     let gateway = net.gateway(FIFO);
     assert_eq!(gateway.status().io.kind, "AF_PACKET");
+    assert!(gateway.log().contains("this kernel forwards nothing between lan and wan"), "{}", gateway.log());
     gateway.end("TERM");
     let file = policy(&net, FIFO);
     let (code, _, error) =

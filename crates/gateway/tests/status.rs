@@ -11,7 +11,7 @@ use std::time::Duration;
 use gamelane_core::{Direction, Instant, Seed};
 use gamelane_device::{EngineCounters, Frames, Plane as _};
 use gamelane_gateway::http::{self, Pages};
-use gamelane_gateway::status::Status;
+use gamelane_gateway::status::{Status, WatchStatus};
 use gamelane_gateway::status::metrics::metrics;
 use gamelane_gateway::{Gateway, Policy};
 use gamelane_service::http::{Address, CLIENTS, Listener, spawn};
@@ -130,7 +130,16 @@ fn prometheus_itself_accepts_the_metrics() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    check.stdin.take().unwrap().write_all(metrics(&status()).into_text().as_bytes()).unwrap();
+    let mut status = status();
+    let text = metrics(&status).into_text();
+    assert!(!text.contains("gamelane_gateway_watch"), "nothing is watched: {text}");
+    // With what a gateway of Linux's queues has besides.
+    status.watch = Some(WatchStatus { lost: 3, unseen: 1, error: None });
+    status.queues.get_mut("up").unwrap().kernel_reasons.insert("QDISC_OVERLIMIT".into(), 7);
+    let text = metrics(&status).into_text();
+    let drops = "gamelane_gateway_kernel_drops_total{direction=\"up\",reason=\"QDISC_OVERLIMIT\"} 7";
+    assert!(text.contains(drops) && text.contains("gamelane_gateway_watch_lost_total 3"), "{text}");
+    check.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     let out = check.wait_with_output().unwrap();
     let said = [out.stdout, out.stderr].concat();
     assert!(out.status.success() && said.is_empty(), "{}", String::from_utf8_lossy(&said));

@@ -1,7 +1,9 @@
 //! What Linux would run of a policy.
 
 use gamelane_core::{Direction, Duration};
-use gamelane_gateway::kernel::{Forwards, Handle, Operation, Place, Plan, QueueDown, plan, text};
+use gamelane_gateway::kernel::{
+    Forwards, Handle, Operation, Place, Plan, QueueDown, ifb_name, joins_hurt, plan, text,
+};
 use gamelane_gateway::policy::Policy;
 use pyo3::prelude::*;
 
@@ -24,26 +26,30 @@ pub(crate) fn kernel_queues(
     })
 }
 
-/// Returns the lines that carry a policy out at a router, whether the queues count joined packets as one, and what Linux cannot do.
-/// `directions` ("up", "down") are those to set; the others stay as they are.
+/// Lines of a shell: those that undo whatever a gateway set up, and those that set up a policy; whether its queues count joined packets as
+/// one.
+type Lines = (Vec<String>, Vec<String>, bool);
+
+/// Returns the lines for a policy at a router, and what Linux cannot do; then they are empty. `interfaces` are those towards the home and
+/// the internet, and the IFB interface. `directions` ("up", "down") are those to set; the others stay as they are.
 #[pyfunction]
 pub(crate) fn kernel_lines(
     py: Python<'_>,
     policy: &str,
     file: &str,
-    interfaces: [String; 2],
+    interfaces: [String; 3],
     directions: Vec<String>,
-) -> PyResult<(Vec<String>, bool, Option<Refusal>)> {
-    let [lan, wan] = interfaces;
-    let place = Place { tracks: true, burst: Duration::from_millis(1), ..router(&lan, &wan) };
+) -> PyResult<(Lines, Option<Refusal>)> {
+    let [lan, wan, ifb] = interfaces;
+    let place = Place { ifb, tracks: true, burst: Duration::from_millis(1), ..router(&lan, &wan) };
     Ok(match planned(py, policy, file, &place)? {
         Ok(plan) => {
             let is_left = |way: Direction| directions.iter().all(|own| own != way.name());
             let mut own = plan.operations.clone();
             own.retain(|operation| !direction(operation, &plan).is_some_and(is_left));
-            (text::lines(&own), plan.joins_hurt, None)
+            ((text::undo(&place), text::lines(&own), joins_hurt(&own)), None)
         }
-        Err(refusal) => (Vec::new(), false, Some(refusal)),
+        Err(refusal) => (Lines::default(), Some(refusal)),
     })
 }
 
@@ -51,6 +57,7 @@ fn router(lan: &str, wan: &str) -> Place {
     Place {
         lan: lan.into(),
         wan: wan.into(),
+        ifb: ifb_name(wan),
         is_ethernet: [true; 2],
         forwards: Forwards::Router,
         tracks: false,

@@ -20,11 +20,6 @@ ELSEWHERE = ("queue", "parameters", "grace", "acks", "bandwidth", "overhead")
 """Keys that other lines express."""
 
 
-def discipline(queue: Mapping[str, Any]) -> str:
-    """Return the discipline with its options."""
-    return " ".join([name_of(queue), *options(queue)])
-
-
 def name_of(queue: Mapping[str, Any]) -> str:
     """Return the kernel's name of a discipline. A FIFO has one for packets and one for bytes."""
     name = QUEUES[kind_of(queue)].tc.name
@@ -66,12 +61,17 @@ def plain(text: Any) -> str:
     return str(text) if value is None else str(round(value))
 
 
+def packets(limit: Any) -> int:
+    """Return how many full frames are so many bytes; at least one."""
+    return max(1, round(int(plain(limit)) / FRAME))
+
+
 def _limit(queue: Mapping[str, Any]) -> str:
     number = plain(queue.get("limit", FIFO_LIMIT))
     if kind_of(queue) == "cake":
         return f"memlimit {number}"
     if _counts_packets(queue):
-        return f"limit {max(1, round(int(number) / FRAME))}"
+        return f"limit {packets(number)}"
     return f"limit {number}"
 
 

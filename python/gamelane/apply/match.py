@@ -16,11 +16,12 @@ from gamelane.catalogue import APPS
 
 SHARED_PORTS = ("transfer", "web", "video")
 """Groups of applications whose server port says nothing: half the internet is on TCP port 443."""
+PORTS = ("port", "source_port", "destination_port")
 ADDRESSES = ("source", "destination", "address")
 HIDDEN = ("rate", "gap_deviation", "behaviour")
 """Conditions on the past of a flow."""
-FLOW = "flow"
-"""Key of a rule whose port is that of a flow's server. Scenarios have no such key."""
+FLOW, END = "flow", "end"
+"""Keys of a rule whose port is that of a flow's server: its name, and `s` or `d`. Scenarios have no such keys."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +47,16 @@ def of_rule(plan: Plan, rule: Mapping[str, Any]) -> Matches:
     if "flows" not in rule:
         return Matches((rule,))
     own = {key: value for key, value in rule.items() if key not in ("flows", "name")}
+    if twice := [key for key in (*PORTS, "dscp") if key in own]:
+        return Matches(unsaid=(f"{name}: the lines know a flow by port or `dscp`, so they leave no `{twice[0]}`.",))
     each = [_of_flow(plan, flow, rule["flows"]) for flow in rule["flows"]]
-    found = (known for matches in each for known in matches.found if _meet(own, known))
-    return Matches(tuple({**own, **known} for known in found), tuple(why for matches in each for why in matches.unsaid))
+    found = tuple({**own, **known} for matches in each for known in matches.found if _meet(own, known))
+    return Matches(found, tuple(why for matches in each for why in matches.unsaid))
 
 
 def _meet(rule: Mapping[str, Any], flow: Mapping[str, Any]) -> bool:
-    """Whether both are for one direction."""
-    return len({each["direction"] for each in (rule, flow) if "direction" in each}) < 2
+    """Whether both are for one direction and protocol."""
+    return all(rule[key] == flow[key] for key in ("direction", "protocol") if key in rule and key in flow)
 
 
 def _of_flow(plan: Plan, name: str, together: list[str]) -> Matches:
@@ -78,7 +81,7 @@ def _of_flow(plan: Plan, name: str, together: list[str]) -> Matches:
     port = str(app.server_port)
     return Matches(
         tuple(
-            {FLOW: name, "protocol": app.transport, "direction": way, end: port}
+            {FLOW: name, END: end[0], "protocol": app.transport, "direction": way, end: port}
             for way, end in zip(ways, ends, strict=True)
         )
     )

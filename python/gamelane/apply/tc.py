@@ -10,23 +10,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gamelane import _native, toml
-from gamelane.apply import classes, match
-from gamelane.apply.match import FLOW
+from gamelane.apply import classes, discipline, match
+from gamelane.apply.match import END, FLOW
 from gamelane.apply.plan import WAYS, Lane, Plan, has_classes
 from gamelane.apply.recipe import Recipe
 from gamelane.catalogue import APPS
+from gamelane.errors import ScenarioError
 
 TARGET = "tc"
-WAN, LAN, IFB = "$WAN", "$LAN", "gl-$WAN"
+INTERFACES = ("$LAN", "$WAN", "$IFB")
+EDIT = (
+    "WAN=eth0  # the interface towards the modem",
+    "LAN=eth1  # the interface towards the home; its bridge, if it has one",
+    'IFB=$(printf %.15s "gl-$WAN")',
+)
+ALL = 'ALL="$WAN $LAN $(cd /sys/class/net && ls -d $WAN/lower_* $LAN/lower_* 2>/dev/null | sed s/.*lower_//)"'
+"""Both interfaces and those below them, such as the ports of a bridge."""
+OFFLOADS = "for dev in $ALL; do ethtool -K $dev gro {0} gso {0} tso {0}; done"
 ELSEWHERE_BPS = 1e10
 """Rate of the link in a direction that the lines leave alone."""
-UNDO = (
-    *(f"tc qdisc del dev {device} root handle 6a0: 2>/dev/null" for device in (WAN, LAN)),
-    f"tc qdisc del dev {WAN} ingress 2>/dev/null",
-    f"ip link del {IFB} 2>/dev/null",
-    "nft delete table inet gamelane 2>/dev/null",
-)
-"""Ends what any recipe of this target sets up, but for the offloads that some switch off."""
 
 Table = dict[str, Any]
 
@@ -38,34 +40,26 @@ def recipe(plan: Plan) -> Recipe:
     lacking = [*plan.unsaid, *plan.elsewhere]
     queues = {lane.way: _queue(lane, lacking) for lane in plan.lanes}
     own: Table = {}
-    flows: Mapping[str, str] = {}
-    if any(map(has_classes, queues.values())):
+    flows: Mapping[str, tuple[str, str]] = {}
+    if any(map(has_classes, queues.values())) and (plan.gateway.get("priority") or "class" in plan.gateway):
         own, queues, said = _classes(plan, queues)
         lacking += said
-        if not _are_filled(own):
-            return Recipe(TARGET, unsaid=tuple(lacking))
+        if empty := _empty(own):
+            return Recipe(TARGET, unsaid=(*lacking, *(f"class `{name}` would get no packet." for name in empty)))
         flows = _name(own["rule"])
-    lines, joins, more = _lines(plan, own, queues)
+    (undo, apply, joins), more = _lines(plan, own, queues)
     lacking = list(dict.fromkeys([*lacking, *more]))
-    if not lines:
+    if not apply:
         return Recipe(TARGET, unsaid=tuple(lacking))
-    offloads = "for dev in $WAN $LAN; do ethtool -K $dev gro {0} gso {0} tso {0}; done"
     if joins:
         apart = "# Let no packets be joined: a queue would count and send them as one."
-        lines = [apart, offloads.format("off"), "", *lines]
-    lines = list(_with_ports(lines, flows))
-    ports = [flow for flow in plan.flows if any(f"${match.variable(flow['name'])} " in line for line in lines)]
-    return Recipe(
-        TARGET,
-        (
-            "WAN=eth0  # the interface towards the modem",
-            "LAN=eth1  # the interface towards the home; its bridge, if it has one",
-            *map(_port, ports),
-        ),
-        (*UNDO, offloads.format("on")) if joins else UNDO,
-        (*(f"# {lane.way}: {lane.kbit} kbit/s, {lane.why}" for lane in plan.lanes), *lines),
-        tuple(lacking),
-    )
+        apply = [apart, OFFLOADS.format("off"), "", *apply]
+        undo = [*undo, OFFLOADS.format("on")]
+    apply = list(_with_ports(apply, flows))
+    ports = [flow for flow in plan.flows if any(f"${match.variable(flow['name'])} " in line for line in apply)]
+    rates = (f"# {lane.way}: {lane.kbit} kbit/s, {lane.why}" for lane in plan.lanes)
+    edit = (*EDIT, *([ALL] if joins else []), *map(_port, ports))
+    return Recipe(TARGET, edit, tuple(undo), (*rates, *apply), tuple(lacking))
 
 
 def _queue(lane: Lane, lacking: list[str]) -> Table:
@@ -82,28 +76,32 @@ def _queue(lane: Lane, lacking: list[str]) -> Table:
 def _classes(plan: Plan, queues: classes.Queues) -> tuple[Table, dict[str, Table], list[str]]:
     """Return `class` and `rule` for a real network, the queues, and what cannot be said there."""
     if "class" in plan.gateway:
-        own = {"class": plan.gateway["class"], "rule": plan.gateway.get("rule", [])}
+        own = {"class": [dict(each) for each in plan.gateway["class"]], "rule": plan.gateway.get("rule", [])}
     else:
         both = {way: queues.get(way, {}) for way in WAYS}
-        own, plain = classes.of_priority(plan.gateway.get("priority", []), [], both)
+        own, plain = classes.of_priority(plan.gateway["priority"], [], both)
         queues = {way: plain[way] for way in queues}
     each = [match.of_rule(plan, rule) for rule in own["rule"]]
-    rules = [dict(rule) for matches in each for rule in matches.found]
+    rules: list[Table] = []
+    for rule in (dict(rule) for matches in each for rule in matches.found):
+        if {**rule, "name": ""} not in [{**other, "name": ""} for other in rules]:
+            rules.append(rule)
     lacking = [why for matches in each for why in matches.unsaid]
     return {**own, "rule": rules}, {way: dict(queue) for way, queue in queues.items()}, lacking
 
 
-def _are_filled(own: Table) -> bool:
-    """Whether each class but the last has a rule. Only leaves can have one."""
+def _empty(own: Table) -> list[str]:
+    """Return the classes that no rule fills. Only leaves have packets, and the last takes the rest."""
     parents = {each.get("parent") for each in own["class"]}
     leaves = [each["name"] for each in own["class"] if each["name"] not in parents]
-    return set(leaves[:-1]) <= {rule["class"] for rule in own["rule"]}
+    filled = {rule["class"] for rule in own["rule"]}
+    return [name for name in leaves[:-1] if name not in filled]
 
 
-def _name(rules: Sequence[Table]) -> dict[str, str]:
-    """Give each rule of a flow a name of its own. Return the flows by these names."""
+def _name(rules: Sequence[Table]) -> dict[str, tuple[str, str]]:
+    """Give each rule of a flow's port a name of its own. Return flow and end of the port by these names."""
     taken = {rule["name"] for rule in rules if "name" in rule}
-    flows: dict[str, str] = {}
+    flows: dict[str, tuple[str, str]] = {}
     for rule in rules:
         if flow := rule.pop(FLOW, None):
             name = f"{flow}-{rule['direction']}"
@@ -111,24 +109,41 @@ def _name(rules: Sequence[Table]) -> dict[str, str]:
                 name += "-"
             taken.add(name)
             rule["name"] = name
-            flows[name] = flow
+            flows[name] = flow, rule.pop(END)
     return flows
 
 
-def _lines(plan: Plan, own: Table, queues: dict[str, Table]) -> tuple[list[str], bool, list[str]]:
+def _lines(plan: Plan, own: Table, queues: dict[str, Table]) -> tuple[tuple[list[str], list[str], bool], Sequence[str]]:
     """Return the lines, whether joined packets hurt, and the options that Linux has not, which the lines leave out."""
     lacking: list[str] = []
     while True:
-        policy = _policy(plan, own, queues)
-        lines, joins, refused = _native.kernel_lines(policy, "the policy of the lines", [LAN, WAN], list(queues))
+        try:
+            lines, refused = _native.kernel_lines(_policy(plan, own, queues), "the lines", [*INTERFACES], list(queues))
+        except ScenarioError as error:
+            return ([], [], False), [*lacking, " ".join(str(error).split())]
         if refused is None:
-            return lines, joins, lacking
+            return lines, lacking
         key, why, _ = refused
-        _, way, option, *_ = [*key.split("."), ""]
-        value = queues.get(way, {}).pop(option, None)
-        lacking.append(f"`{key}`: {why}." if value is None else f"`{key} = {value}`: {why}.")
-        if value is None:
-            return [], False, lacking
+        *place, option = key.split(".")[1:]
+        queue = _at(own, queues, place)
+        if option not in queue:
+            return ([], [], False), [*lacking, f"`{key}`: {why}."]
+        value = queue.pop(option)
+        lacking.append(f"`{key} = {value}`: {why}.")
+        if option == "limit":
+            queue[option] = f"{discipline.packets(value)}p"
+
+
+def _at(own: Table, queues: Mapping[str, Table], place: Sequence[str]) -> Table:
+    """Return the queue at `up`, `down`, or `class`, NAME, `queue`; an empty one if there is none."""
+    match place:
+        case [way]:
+            return queues.get(way, {})
+        case ["class", name, _]:
+            queues_of = {each["name"]: each.get("queue") for each in own.get("class", [])}
+            return found if isinstance(found := queues_of.get(name), dict) else {}
+        case _:
+            return {}
 
 
 def _policy(plan: Plan, own: Table, queues: Mapping[str, Table]) -> str:
@@ -139,13 +154,15 @@ def _policy(plan: Plan, own: Table, queues: Mapping[str, Table]) -> str:
     return toml.lines({"name": plan.document["name"], "link": link, "gateway": gateway})
 
 
-def _with_ports(lines: Sequence[str], flows: Mapping[str, str]) -> Iterator[str]:
-    """Yield the lines with a variable for the port of each flow's server. The lines below a rule's name are its own."""
-    flow = None
+def _with_ports(lines: Sequence[str], flows: Mapping[str, tuple[str, str]]) -> Iterator[str]:
+    """Yield the lines with a variable for the port of each flow's server. Below its name a rule has its tests."""
+    rule = None
     for line in lines:
         if "# rule: " in line:
-            flow = flows.get(line.partition("# rule: ")[2])
-        own = line if flow is None else re.sub(r"port \d+ ", f"port ${match.variable(flow)} ", line)
+            rule = flows.get(line.partition("# rule: ")[2])
+        own = (
+            line if rule is None else re.sub(rf"{rule[1]}port \d+ ", f"{rule[1]}port ${match.variable(rule[0])} ", line)
+        )
         # The shell writes the variables into the table.
         yield own.replace("<<'END'", "<<END")
 

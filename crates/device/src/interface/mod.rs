@@ -101,6 +101,25 @@ impl Interface {
         Some(link.file_name()?.to_string_lossy().into_owned())
     }
 
+    /// Its name and those of the interfaces below it, at any depth: the ports of a bridge or bond, the interface of a VLAN.
+    pub fn with_lowers(&self) -> Vec<String> {
+        let mut found = vec![self.name.clone()];
+        let mut next = 0;
+        while let Some(name) = found.get(next) {
+            let entries = std::fs::read_dir(Path::new("/sys/class/net").join(name));
+            for entry in entries.into_iter().flatten().flatten() {
+                let entry = entry.file_name();
+                if let Some(below) = entry.to_str().and_then(|entry| entry.strip_prefix("lower_"))
+                    && !found.iter().any(|known| known == below)
+                {
+                    found.push(below.to_owned());
+                }
+            }
+            next += 1;
+        }
+        found
+    }
+
     /// Speed that the driver reports; `None` if it reports none.
     pub fn speed(&self) -> Option<Bitrate> {
         let text = std::fs::read_to_string(self.directory().join("speed")).ok()?;

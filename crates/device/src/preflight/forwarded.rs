@@ -18,6 +18,8 @@ pub struct Forwarded {
     pub internet: Interface,
     /// The bridge that both are ports of; `None`: this machine routes.
     pub bridge: Option<String>,
+    /// An interface by which this machine would route, but that has no address yet.
+    pub waits: Option<String>,
     /// Offloads that are on, each with the name of its interface. They join packets.
     pub offloads: Vec<(String, Offload)>,
     /// What the user should know.
@@ -47,16 +49,30 @@ pub fn forwarded(sides: [&'static str; 2], names: [&str; 2]) -> Result<Forwarded
             return Err(PreflightError::Part { side, name: name(), master });
         }
     }
-    if bridge.is_none() && !(routes() && [&home, &internet].into_iter().all(has_address)) {
+    if bridge.is_none() && !routes() {
         return Err(PreflightError::NotForwarded { lan: home.name, wan: internet.name });
     }
+    let waiting = [&internet, &home].into_iter().find(|own| bridge.is_none() && !has_address(own));
+    let waits = waiting.map(|own| own.name.clone());
     if privileges::missing(&[(CapabilitySet::NET_ADMIN, "")]).is_some() {
         return Err(PreflightError::PrivilegeToQueue);
     }
     let interfaces = [&home, &internet];
-    let offloads = interfaces.into_iter().flat_map(|interface| switched_on(&interface.name)).collect();
+    // Packets are joined where they arrive.
+    let mut names: Vec<String> = Vec::new();
+    for name in interfaces.iter().flat_map(|interface| interface.with_lowers()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let offloads = names.iter().flat_map(|name| switched_on(name)).collect();
     let notes = interfaces.into_iter().filter_map(is_down).collect();
-    Ok(Forwarded { home, internet, bridge, offloads, notes })
+    Ok(Forwarded { home, internet, bridge, waits, offloads, notes })
+}
+
+/// Whether this machine routes between two interfaces.
+pub fn routes_between(interfaces: [&Interface; 2]) -> bool {
+    routes() && interfaces.into_iter().all(has_address)
 }
 
 /// Whether this machine forwards packets of IPv4 or IPv6.

@@ -12,7 +12,7 @@ use crate::interface::{Interface, OFFLOADS, Offload, Offloads};
 use crate::port::Io;
 use crate::privileges;
 pub use error::PreflightError;
-pub use forwarded::{Forwarded, forwarded};
+pub use forwarded::{Forwarded, forwarded, routes_between};
 pub use io::IoChoice;
 use login::login_over;
 

@@ -28,8 +28,7 @@ pub mod test;
 pub mod text;
 
 pub use operation::{Handle, Operation};
+pub use place::ifb_name;
 pub use place::{Forwards, Place, QueueDown};
-#[cfg(feature = "program")]
-use plan::ifb_name;
-pub use plan::{Plan, plan};
+pub use plan::{Plan, joins_hurt, plan};
 pub use refused::Refused;

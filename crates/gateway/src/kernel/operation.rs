@@ -283,8 +283,8 @@ impl Family {
 /// A table of nftables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// Which packets it sees.
-    pub family: Family,
+    /// Family and name.
+    pub at: TableName,
     /// Its sets.
     pub sets: Vec<GameSet>,
     /// Its chains.
@@ -293,17 +293,38 @@ pub struct Table {
 
 impl Table {
     /// A table of these chains, with the sets that they need.
-    pub fn new(family: Family, chains: Vec<Chain>) -> Self {
+    pub fn new(at: TableName, chains: Vec<Chain>) -> Self {
         let needs = |version: u8| {
             let tests = chains.iter().flat_map(|chain| &chain.rules).flat_map(|rule| &rule.tests);
             tests.into_iter().any(|test| matches!(test, Test::Game(own, _) if *own == version))
         };
         let sets = [4, 6].into_iter().filter(|version| needs(*version)).map(GameSet).collect();
-        Self { family, sets, chains }
+        Self { at, sets, chains }
     }
+}
 
-    /// Name of a gateway's table.
-    pub const NAME: &'static str = "gamelane";
+/// Family and name of a gateway's table. Gateways at other interfaces have other tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableName {
+    /// Which packets it sees.
+    pub family: Family,
+    /// Name within the family.
+    pub name: String,
+}
+
+impl TableName {
+    /// The table of the gateway whose interface towards the internet is `wan`.
+    pub fn of(family: Family, wan: &str) -> Self {
+        // `nft` takes no other characters. The shell takes `$` for a variable.
+        let plain = |c: char| if c.is_ascii_alphanumeric() || "$_-.".contains(c) { c } else { '_' };
+        Self { family, name: format!("gamelane-{}", wan.chars().map(plain).collect::<String>()) }
+    }
+}
+
+impl fmt::Display for TableName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.family.name(), self.name)
+    }
 }
 
 /// A chain that gives packets their class, where they leave. The first rule that matches decides.

@@ -11,6 +11,8 @@ pub struct Place {
     pub lan: String,
     /// Interface towards the internet.
     pub wan: String,
+    /// IFB interface where packets from the internet can queue.
+    pub ifb: String,
     /// Whether frames at `lan` and at `wan` have an Ethernet header. Those of PPP have none.
     pub is_ethernet: [bool; 2],
     /// How Linux forwards.
@@ -21,6 +23,15 @@ pub struct Place {
     pub queue_down: Option<QueueDown>,
     /// Burst of HTB, as a time at its rate. It makes up for late timers.
     pub burst: Duration,
+}
+
+/// Name of the IFB interface for packets that arrive at `wan`. An interface's name has at most 15 bytes.
+pub fn ifb_name(wan: &str) -> String {
+    let mut name = format!("gl-{wan}");
+    while name.len() > 15 {
+        name.pop();
+    }
+    name
 }
 
 /// How Linux forwards between two interfaces.

@@ -5,7 +5,9 @@ use gamelane_qdisc::classify::Rule;
 use gamelane_qdisc::{ClassMap, DisciplineConfig, HtbConfig, PriorityConfig};
 
 use super::framing::{SizeTable, header, rate_by_table};
-use super::operation::{Chain, Class, Handle, Htb, NftRule, Operation, Options, Qdisc, Share, Table};
+use super::operation::{
+    Chain, Class, Handle, Htb, NftRule, Operation, Options, Qdisc, Share, Table, TableName,
+};
 use super::place::{Forwards, Place, QueueDown};
 use super::queue::{self, Around};
 use super::refused::Refused;
@@ -19,8 +21,6 @@ pub struct Plan {
     pub operations: Vec<Operation>,
     /// Interfaces where packets queue, indexed by [`Direction::index`].
     pub devices: [String; 2],
-    /// Whether the queues count packets that offloads have joined as one. Then offloads must be off.
-    pub joins_hurt: bool,
     /// What the owner should know.
     pub notes: Vec<String>,
 }
@@ -41,7 +41,7 @@ pub fn plan(policy: &Policy, place: &Place) -> Result<Plan, Refused> {
         let instead = format!("write --queue-down lan, so that packets queue at {}", place.lan);
         return Err(Refused::new("gateway.down", why).or(instead));
     }
-    let ifb = ifb_name(&place.wan);
+    let ifb = &place.ifb;
     let devices = match at {
         QueueDown::Wan => [place.wan.clone(), ifb.clone()],
         QueueDown::Lan => [place.wan.clone(), place.lan.clone()],
@@ -58,6 +58,7 @@ pub fn plan(policy: &Policy, place: &Place) -> Result<Plan, Refused> {
         let lane = Lane {
             policy: &policy.lanes[direction.index()],
             key: &format!("gateway.{}", direction.name()),
+            classes: &policy.own_classes,
             device: &devices[direction.index()],
             header: header(is_ethernet),
             nat: place.forwards == Forwards::Router && place.tracks,
@@ -86,18 +87,23 @@ pub fn plan(policy: &Policy, place: &Place) -> Result<Plan, Refused> {
             sizes: None,
             options: Options::Ingress,
         }));
-        operations.push(Operation::Redirect { from: place.wan.clone(), to: ifb });
+        operations.push(Operation::Redirect { from: place.wan.clone(), to: ifb.clone() });
     }
     if !chains.is_empty() {
-        let table = Table::new(place.forwards.family(), chains);
+        let table = Table::new(TableName::of(place.forwards.family(), &place.wan), chains);
         if !table.sets.is_empty() {
             notes.push("games are recognised, and get their class, only while this program runs".into());
         }
         operations.push(Operation::Table(table));
     }
+    Ok(Plan { operations, devices, notes })
+}
+
+/// Whether the queues of these steps count packets that offloads have joined as one. Then offloads must be off.
+pub fn joins_hurt(operations: &[Operation]) -> bool {
     // CAKE takes them apart again.
     let counts_joined = |operation: &Operation| matches!(operation, Operation::Qdisc(Qdisc { parent: Handle::ROOT, options, .. }) if options.kind() != "cake");
-    Ok(Plan { joins_hurt: operations.iter().any(counts_joined), operations, devices, notes })
+    operations.iter().any(counts_joined)
 }
 
 fn refuse_stages(policy: &Policy) -> Result<(), Refused> {
@@ -109,15 +115,6 @@ fn refuse_stages(policy: &Policy) -> Result<(), Refused> {
 
 const fn is_classful(queue: &DisciplineConfig) -> bool {
     matches!(queue, DisciplineConfig::Priority(_) | DisciplineConfig::Drr(_) | DisciplineConfig::Htb(_))
-}
-
-/// Name of the IFB interface for packets that arrive at `wan`. An interface's name has at most 15 bytes.
-pub(super) fn ifb_name(wan: &str) -> String {
-    let mut name = format!("gl-{wan}");
-    while name.len() > 15 {
-        name.pop();
-    }
-    name
 }
 
 /// Packets to the home that do not come from the internet pass HTB's classes.
@@ -172,6 +169,8 @@ struct Places {
 struct Lane<'a> {
     policy: &'a LanePolicy,
     key: &'a str,
+    /// Names of the policy's own classes.
+    classes: &'a [String],
     device: &'a str,
     /// Bytes of header that the length of a frame includes.
     header: u32,
@@ -316,8 +315,9 @@ impl Lane<'_> {
     ) -> Result<(), Refused> {
         for (number, queue) in queues.enumerate() {
             let (parent, handle) = (built.places.handles[number], Handle::of(LEAVES + number as u16, 0));
-            let options = self.options(queue, None)?;
-            built.operations.push(self.qdisc(parent, handle, options));
+            let key = self.classes.get(number).map(|name| format!("gateway.class.{name}.queue"));
+            let around = Around { key: key.as_deref().unwrap_or(self.key), ..self.around(None) };
+            built.operations.push(self.qdisc(parent, handle, queue::options(queue, &around)?));
         }
         Ok(())
     }
@@ -327,7 +327,11 @@ impl Lane<'_> {
         queue: &DisciplineConfig,
         shape: Option<(Bitrate, Overhead)>,
     ) -> Result<Options, Refused> {
-        queue::options(queue, &Around { key: self.key, mtu: self.policy.mtu, shape, nat: self.nat })
+        queue::options(queue, &self.around(shape))
+    }
+
+    fn around(&self, shape: Option<(Bitrate, Overhead)>) -> Around<'_> {
+        Around { key: self.key, mtu: self.policy.mtu, shape, nat: self.nat }
     }
 
     fn qdisc(&self, parent: Handle, handle: Handle, options: Options) -> Operation {

@@ -2,6 +2,9 @@
 
 use core::fmt;
 
+/// What the other engine is.
+pub(super) const USER: &str = "it takes the place of a bridge (take its ports out first), not of a router";
+
 /// A part of a policy that Linux cannot carry out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
@@ -29,8 +32,8 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`: {}\n  hint:    ", self.key, self.why)?;
         match &self.instead {
-            Some(instead) => write!(f, "{instead}, or use --engine user"),
-            None => write!(f, "--engine user can; it takes the place of a bridge, not of a router"),
+            Some(instead) => write!(f, "{instead}; or use --engine user: {USER}"),
+            None => write!(f, "--engine user can; {USER}"),
         }
     }
 }

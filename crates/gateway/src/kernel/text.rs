@@ -10,8 +10,10 @@ use gamelane_qdisc::classify::Span;
 
 use super::framing::{Bytes, SizeTable};
 use super::operation::{
-    Cake, Chain, Class, DualPi2, Family, Handle, Htb, Operation, Options, Qdisc, Share, Table, micros,
+    Cake, Chain, Class, DualPi2, Family, Handle, Htb, Operation, Options, Qdisc, Share, Table, TableName,
+    micros,
 };
+use super::place::Place;
 use super::test::{End, GameSet, Test};
 
 /// The line or lines of each operation, in order.
@@ -29,27 +31,19 @@ pub fn lines(operations: &[Operation]) -> Vec<String> {
 /// Matches every packet. More kernels have `u32` than `matchall`.
 const EVERYTHING: &str = "u32 match u32 0 0";
 
-/// Lines that undo `operations`, each whether or not there is something to undo.
-pub fn undo(operations: &[Operation]) -> Vec<String> {
-    let quiet = "2>/dev/null";
-    let mut found = Vec::new();
-    for operation in operations {
-        match operation {
-            Operation::Ifb { name } => found.push(format!("ip link del {name} {quiet}")),
-            Operation::Table(Table { family, .. }) => {
-                found.push(format!("nft delete table {} {} {quiet}", family.name(), Table::NAME));
-            }
-            // With its number, nobody else's is deleted.
-            Operation::Qdisc(Qdisc { device, parent: Handle::ROOT, handle, .. }) => {
-                found.push(format!("tc qdisc del dev {device} root handle {handle} {quiet}"));
-            }
-            Operation::Qdisc(Qdisc { device, parent: Handle::INGRESS, .. }) => {
-                found.push(format!("tc qdisc del dev {device} ingress {quiet}"));
-            }
-            _ => {}
-        }
-    }
-    found
+/// Lines that undo whatever a gateway set up at a place, each whether or not there is something to undo. They leave alone what others
+/// set up.
+pub fn undo(place: &Place) -> Vec<String> {
+    let Place { lan, wan, ifb, forwards, .. } = place;
+    // The number keeps another's queue from being deleted.
+    let (quiet, own) = ("2>/dev/null", Handle::OWN);
+    vec![
+        format!("ip link show {ifb} >/dev/null 2>&1 && tc qdisc del dev {wan} ingress {quiet}"),
+        format!("tc qdisc del dev {wan} root handle {own} {quiet}"),
+        format!("tc qdisc del dev {lan} root handle {own} {quiet}"),
+        format!("ip link del {ifb} {quiet}"),
+        format!("nft delete table {} {quiet}", TableName::of(forwards.family(), wan)),
+    ]
 }
 
 impl fmt::Display for Operation {
@@ -214,12 +208,12 @@ impl fmt::Display for Class {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (family, name) = (self.family.name(), Self::NAME);
+        let at = &self.at;
         // One transaction. A table that does not exist cannot be deleted, so it is made first.
         writeln!(f, "nft -f - <<'END'")?;
-        writeln!(f, "table {family} {name}")?;
-        writeln!(f, "delete table {family} {name}")?;
-        writeln!(f, "table {family} {name} {{")?;
+        writeln!(f, "table {at}")?;
+        writeln!(f, "delete table {at}")?;
+        writeln!(f, "table {at} {{")?;
         for set in &self.sets {
             let (name, address) = (set.name(), if set.0 == 4 { "ipv4_addr" } else { "ipv6_addr" });
             writeln!(f, "  set {name} {{")?;
@@ -231,7 +225,7 @@ impl fmt::Display for Table {
             writeln!(f, "  }}")?;
         }
         for chain in &self.chains {
-            chain.write(self.family, f)?;
+            chain.write(at.family, f)?;
         }
         write!(f, "}}\nEND")
     }

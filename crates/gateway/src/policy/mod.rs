@@ -28,6 +28,8 @@ pub struct Policy {
     pub autorate: [Option<FollowerConfig>; 2],
     /// Number of classes, for queues that have them.
     pub classes: usize,
+    /// Names of the leaves among `[[gateway.class]]`; empty if the classes follow from `gateway.priority`.
+    pub own_classes: Vec<String>,
     /// Puts packets into classes.
     pub classifier: Option<ClassifierConfig>,
     /// Where it does less than its text suggests.
@@ -108,6 +110,7 @@ impl Policy {
             voap: model.gateway.voap,
             autorate: model.gateway.autorate,
             classes: model.gateway.classes,
+            own_classes: leaves(&scenario),
             classifier,
             notes: notes::notes(&model),
         })
@@ -128,6 +131,13 @@ impl Policy {
     pub fn default_class(&self) -> ClassId {
         self.classifier.as_ref().map_or(ClassId::default(), |config| config.default)
     }
+}
+
+/// Names of the classes that have no children.
+fn leaves(scenario: &Scenario) -> Vec<String> {
+    let classes = scenario.gateway.class.as_deref().unwrap_or_default();
+    let is_parent = |name: &String| classes.iter().any(|class| class.parent.as_ref() == Some(name));
+    classes.iter().map(|class| &class.name).filter(|name| !is_parent(name)).cloned().collect()
 }
 
 impl LanePolicy {

@@ -7,7 +7,7 @@ use gamelane_device::Interface;
 use gamelane_device::preflight::{self, IoChoice, Plan, PreflightError};
 
 use super::engine::Setup;
-use crate::kernel::{Refused, text};
+use crate::kernel::{Refused, joins_hurt, text};
 use crate::policy::Policy;
 
 /// Why a gateway cannot run here.
@@ -16,6 +16,19 @@ pub enum CheckError {
     /// The interfaces or this process do not allow it.
     #[error(transparent)]
     Machine(#[from] PreflightError),
+    /// It is not clear whether this machine is to route or to be a bridge.
+    #[error(
+        "this machine routes (net.ipv4.ip_forward), but {waits} has no address yet\n  hint:    write --engine kernel if it is a router; \
+             --engine user makes it a bridge between {lan} and {wan}, around any firewall"
+    )]
+    MayRoute {
+        /// The interface without an address.
+        waits: String,
+        /// Interface towards the home.
+        lan: String,
+        /// Interface towards the internet.
+        wan: String,
+    },
     /// Linux cannot do all of the policy.
     #[error(transparent)]
     Kernel(#[from] Refused),
@@ -53,6 +66,12 @@ pub(super) fn check(
 ) -> Result<Plan, CheckError> {
     let mut plan = preflight::interfaces(["--lan", "--wan"], names, io, allow_login)?;
     plan.notes.splice(..0, policy.notes.iter().cloned());
+    if preflight::routes_between([&plan.home, &plan.internet]) {
+        let [lan, wan] = names;
+        plan.notes.push(format!(
+            "this machine routes between {lan} and {wan}; the gateway makes a bridge of them, around its firewall"
+        ));
+    }
     speeds(policy, &plan.internet)?;
     Ok(plan)
 }
@@ -77,10 +96,10 @@ pub fn lines(setup: &Setup) -> String {
     let operations = &setup.plan.operations;
     let _ = writeln!(text, "# By the kernel: {}.", setup.why);
     let _ = writeln!(text, "# End what an earlier run set up. To undo everything, paste only this block.");
-    for line in text::undo(operations) {
+    for line in text::undo(&setup.place) {
         let _ = writeln!(text, "{line}");
     }
-    let offloads = if setup.plan.joins_hurt { &setup.forwarded.offloads[..] } else { &[] };
+    let offloads = if joins_hurt(&setup.plan.operations) { &setup.forwarded.offloads[..] } else { &[] };
     for (name, offload) in offloads {
         let _ = writeln!(text, "ethtool -K {name} {} on", offload.name);
     }
@@ -97,9 +116,9 @@ pub fn lines(setup: &Setup) -> String {
     text
 }
 
-/// Describes for people what a run in user space would do.
-pub fn describe(plan: &Plan, policy: &Policy) -> String {
-    let mut text = String::new();
+/// Describes for people what a run in user space would do, and why it is in user space.
+pub fn describe(plan: &Plan, why: &str, policy: &Policy) -> String {
+    let mut text = format!("in user space: {why}\n");
     let _ = writeln!(text, "policy {} ({})", policy.name, policy.hash);
     for (side, interface) in [("lan", &plan.home), ("wan", &plan.internet)] {
         let _ = writeln!(

@@ -23,8 +23,8 @@ pub enum EngineChoice {
 /// What was chosen, checked.
 #[derive(Debug)]
 pub enum Engine {
-    /// This program.
-    User(Plan),
+    /// This program, and why.
+    User(Plan, String),
     /// Linux.
     Kernel(Box<Setup>),
 }
@@ -66,23 +66,33 @@ pub struct Asked {
 /// # Errors
 /// The first thing that is wrong.
 pub fn choose(names: [&str; 2], policy: &Policy, asked: &Asked) -> Result<Engine, CheckError> {
-    let user = || check(names, policy, asked.io, asked.allow_login).map(Engine::User);
+    let user =
+        |why: String| check(names, policy, asked.io, asked.allow_login).map(|plan| Engine::User(plan, why));
     match asked.engine {
-        EngineChoice::User => user(),
+        EngineChoice::User => user(ASKED.into()),
         EngineChoice::Kernel => match asked.only_user {
             Some(option) => Err(CheckError::OnlyUser(option)),
-            None => set_up(names, policy, asked, "asked for").map(|setup| Engine::Kernel(Box::new(setup))),
+            None => set_up(names, policy, asked, ASKED).map(|setup| Engine::Kernel(Box::new(setup))),
         },
-        EngineChoice::Auto if asked.only_user.is_some() => user(),
-        EngineChoice::Auto => {
-            match set_up(names, policy, asked, "it forwards between the interfaces") {
-                Ok(setup) => Ok(Engine::Kernel(Box::new(setup))),
-                Err(CheckError::Machine(_)) => user(),
-                // A bridge of this program would lead around the router's firewall, and a kernel's bridge has its ports already.
-                Err(error) => Err(error),
+        EngineChoice::Auto => match (asked.only_user, set_up(names, policy, asked, FORWARDS)) {
+            (Some(option), _) => user(format!("{option} is for it alone")),
+            (None, Ok(Setup { forwarded: Forwarded { waits: Some(waits), .. }, place, .. })) => {
+                Err(CheckError::MayRoute { waits, lan: place.lan, wan: place.wan })
             }
-        }
+            (None, Ok(setup)) => Ok(Engine::Kernel(Box::new(setup))),
+            (None, Err(CheckError::Machine(why))) => user(first_line(&why)),
+            // A bridge of this program would lead around the router's firewall, and a kernel's bridge has its ports already.
+            (None, Err(error)) => Err(error),
+        },
     }
+}
+
+const ASKED: &str = "asked for";
+const FORWARDS: &str = "it forwards between the interfaces";
+
+/// A message without its hint.
+fn first_line(error: &impl ToString) -> String {
+    error.to_string().lines().next().unwrap_or_default().into()
 }
 
 fn set_up(names: [&str; 2], policy: &Policy, asked: &Asked, why: &'static str) -> Result<Setup, CheckError> {
@@ -90,6 +100,7 @@ fn set_up(names: [&str; 2], policy: &Policy, asked: &Asked, why: &'static str) -
     let place = Place {
         lan: forwarded.home.name.clone(),
         wan: forwarded.internet.name.clone(),
+        ifb: kernel::ifb_name(&forwarded.internet.name),
         is_ethernet: [&forwarded.home, &forwarded.internet].map(gamelane_device::Interface::is_ethernet),
         forwards: if forwarded.bridge.is_some() { Forwards::Bridge } else { Forwards::Router },
         tracks: Path::new("/proc/sys/net/netfilter/nf_conntrack_count").exists(),

@@ -36,22 +36,25 @@ pub fn run(setup: &Setup, policy: Policy, text: String, options: &Options) -> an
     let Place { lan, wan, .. } = &setup.place;
     let _locks = [lock(lan)?, lock(wan)?];
     let listener = listener(options.listen)?;
-    let offloads = if setup.plan.joins_hurt { &setup.forwarded.offloads[..] } else { &[] };
+    let offloads =
+        if kernel::joins_hurt(&setup.plan.operations) { &setup.forwarded.offloads[..] } else { &[] };
     let undo: Vec<String> = Undo::any(lan, wan).iter().rev().map(Undo::to_string).collect();
     // The guard undoes whatever a later policy sets up, too.
-    let guard = match options.persist {
-        true => Guard::start(&[], &[], &options.user),
-        false => Guard::start(offloads, &undo, &options.user),
-    };
-    let guard = guard.context("cannot start the process that undoes the settings")?;
+    let guard = Guard::start(offloads, &undo, &options.user);
+    let mut guard = Some(guard.context("cannot start the process that undoes the settings")?);
     let policies = Policies::new(options, policy, text);
     let result = Watching::open(setup, policies, offloads, options).and_then(|(watching, asker)| {
+        if let Some(guard) = guard.take_if(|_| options.persist) {
+            guard.keep()?;
+        }
         if let Some(listener) = listener {
             spawn(listener, Pages(asker))?;
         }
         watching.run()
     });
-    guard.finish().context("settings may not be undone")?;
+    if let Some(guard) = guard {
+        guard.finish().context("settings may not be undone")?;
+    }
     if options.persist && result.is_ok() {
         tracing::info!("the settings stay; `gamelane-gateway undo --lan {lan} --wan {wan}` removes them");
     }
@@ -230,7 +233,7 @@ impl<'a> Watching<'a> {
             if changed.map_err(|error| error.to_string())? {
                 tracing::warn!("the new policy has other queues, so the packets that waited are lost");
             }
-            if plan.joins_hurt && !setup.plan.joins_hurt {
+            if kernel::joins_hurt(&plan.operations) && !kernel::joins_hurt(&setup.plan.operations) {
                 tracing::warn!(
                     "offloads are still on, and the new queues count what they join as one packet\n  hint:    start the gateway again"
                 );
@@ -329,10 +332,12 @@ impl<'a> Watching<'a> {
     /// Looks whether others removed something. A firewall that starts again removes all tables, so that is put right.
     fn heed_others(&mut self) -> anyhow::Result<()> {
         let lost = self.kernel.lost(&self.operations);
-        if lost.iter().any(|lost| matches!(lost, Undo::Table(_))) {
+        if let Some(at) =
+            lost.iter().find_map(|lost| if let Undo::Table(at) = lost { Some(at) } else { None })
+        {
             self.kernel.load_again(&self.operations)?;
             self.games_due = Instant::ZERO;
-            tracing::warn!("somebody removed the table `{}` of nftables; it is back", Table::NAME);
+            tracing::warn!("somebody removed the table `{at}` of nftables; it is back");
         }
         for lost in lost.iter().filter(|lost| !self.lost.contains(lost)) {
             if let Undo::Root(device) | Undo::Ingress(device) = lost {

@@ -85,13 +85,14 @@ fn wait_for(signals: &Signals, mailbox: &Mailbox<(), Arc<Status>>, most: Duratio
 ///
 /// # Errors
 /// If the gateway cannot start, or an interface is removed while it runs.
-pub fn run(plan: &Plan, policy: Policy, text: String, options: &Options) -> anyhow::Result<()> {
+pub fn run(plan: &Plan, why: &str, policy: Policy, text: String, options: &Options) -> anyhow::Result<()> {
     let _locks = [lock(&plan.home.name)?, lock(&plan.internet.name)?];
     let listener = listener(options.listen)?;
     let guard = Guard::start(&plan.offloads, &[], &options.user)
         .context("cannot start the process that restores offloads")?;
     let policies = Policies::new(options, policy, text);
-    let result = Forwarding::open(plan, policies, options, listener).and_then(Forwarding::run);
+    let result =
+        Forwarding::open(plan, policies, options, listener).and_then(|forwarding| forwarding.run(why));
     guard.finish().context("offloads may not be restored")?;
     result
 }
@@ -183,15 +184,17 @@ impl<'a> Forwarding<'a> {
         })
     }
 
-    fn run(mut self) -> anyhow::Result<()> {
+    fn run(mut self, why: &str) -> anyhow::Result<()> {
         if let Some(error) = self.engine.no_bypass() {
             tracing::warn!("if this program stands still, frames do too: {error}");
         }
         tracing::info!(
             lan = self.plan.home.name,
             wan = self.plan.internet.name,
+            engine = "user",
+            why,
             io = self.io.kind,
-            why = self.io.why,
+            io_why = self.io.why,
             policy = self.policies.current.name,
             user = self.policies.user(),
             "forwarding"

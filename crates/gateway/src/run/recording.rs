@@ -20,8 +20,8 @@ pub(super) fn open<'a>(options: Option<&'a tap::Options>, user: &User) -> anyhow
     let folder = folder.map_err(|error| cannot_record(options, &error))?;
     if options.when_full == WhenFull::Rotate {
         tracing::warn!(
-            "--tap-rotate: once the oldest part is deleted, this recording can be viewed, but not replayed or turned \
-             into a report; without --tap-rotate it stops at --tap-size instead, and can"
+            "--tap-rotate: once the oldest part is deleted, this recording can be viewed in Wireshark, but not turned into a \
+             report; without --tap-rotate it stops at --tap-size instead, and can"
         );
     }
     Ok(Some(Opened { options, folder }))

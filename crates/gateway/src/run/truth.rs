@@ -99,6 +99,8 @@ impl Looking {
         let signals = Signals::register()?;
         let (mailbox, asker) = mailbox::new()?;
         let clock = Clock::start();
+        // Later it may not ask for a speed.
+        let described = options.tap.as_ref().map(|_| described(&options.wan, &queues));
         let seed = draw_seed()?;
         let seen = Seen::start(numbers, arrivals, None, seed, clock);
         if let Some(error) = seen.status().error {
@@ -113,18 +115,19 @@ impl Looking {
         for note in give_up(&options.user, &keep).context("cannot give up privileges")? {
             tracing::warn!("{note}");
         }
-        let text = described(&options.wan, &queues);
-        let subject = Subject {
-            engine: EngineKind::Kernel,
-            interfaces: [down.unwrap_or_default(), options.wan.clone()],
-            epoch_ns: clock.epoch_ns(),
-            pool: [0; 2],
-            policy: &Policy::parse(&text, "the description of the queues", &[])?,
-            text: &text,
-            overrides: &[],
-            seed,
+        let tap = match (opened, described) {
+            (Some(opened), Some(text)) => Some(opened.start(Subject {
+                engine: EngineKind::Kernel,
+                interfaces: [down.unwrap_or_default(), options.wan.clone()],
+                epoch_ns: clock.epoch_ns(),
+                pool: [0; 2],
+                policy: &Policy::parse(&text, "the description of the queues", &[])?,
+                text: &text,
+                overrides: &[],
+                seed,
+            })?),
+            _ => None,
         };
-        let tap = opened.map(|opened| opened.start(subject)).transpose()?;
         let looking = Self {
             wan: options.wan.clone(),
             queues,
@@ -235,10 +238,10 @@ impl Looking {
     }
 }
 
-/// The policy of a recording, which says what the queues were when it began. A queue with classes, whose rules are not known, is a FIFO
-/// there.
+/// The policy of a recording, which says what the queues were when it began. Classes and their rules are not known, so it has the
+/// innermost queue alone.
 fn described(wan: &str, queues: &[Option<(String, Discipline)>; 2]) -> String {
-    let speed = Interface::find(wan).ok().and_then(|wan| wan.speed());
+    let speed = Interface::find(wan).ok().and_then(|wan| wan.speed()).filter(|speed| SPEEDS.contains(speed));
     let (mut link, mut gateway, mut names) = (String::new(), String::new(), Vec::new());
     for direction in Direction::BOTH {
         let (way, queue) = (direction.name(), queues[direction.index()].as_ref());
@@ -256,6 +259,9 @@ fn described(wan: &str, queues: &[Option<(String, Discipline)>; 2]) -> String {
 
 /// Queues without classes that a policy has by the same name.
 const PLAIN: [&str; 6] = ["codel", "pie", "fq_codel", "fq_pie", "cake", "dualpi2"];
+
+/// Speeds of interfaces that a link can have.
+const SPEEDS: std::ops::Range<Bitrate> = Bitrate::from_bps(1)..Bitrate::from_bps(1_000_000_000_000);
 
 /// Rate of a link that nothing tells.
 const UNKNOWN: Bitrate = Bitrate::from_bps(1_000_000_000);

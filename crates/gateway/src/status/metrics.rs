@@ -11,7 +11,9 @@ use super::{AutorateStatus, QueueStatus, ShaperStatus, State, Status};
 pub fn metrics(status: &Status) -> Exposition {
     let mut out = Exposition::default();
     by_direction(&mut out, &QUEUES, &status.queues);
-    drops(&mut out, status);
+    drops(&mut out, status, "gamelane_gateway_drops_total", "Packets dropped, by reason.", |queue| {
+        &queue.drop_reasons
+    });
     sojourn(&mut out, status);
     by_direction(&mut out, &SHAPERS, &status.shaper);
     if !status.autorate.is_empty() {
@@ -19,6 +21,16 @@ pub fn metrics(status: &Status) -> Exposition {
     }
     moves(&mut out, status);
     engine(&mut out, status);
+    if let Some(watch) = &status.watch {
+        let name = "gamelane_gateway_kernel_drops_total";
+        drops(&mut out, status, name, "Drops, by the kernel's name of the reason.", |queue| {
+            &queue.kernel_reasons
+        });
+        let help = "Events of packets that were lost because there were too many at once.";
+        out.counter("gamelane_gateway_watch_lost_total", help).add(&[], watch.lost);
+        let help = "Packets that came and were not seen to leave or to be dropped.";
+        out.counter("gamelane_gateway_watch_unseen_total", help).add(&[], watch.unseen);
+    }
     out
 }
 
@@ -82,10 +94,16 @@ fn by_direction<T>(out: &mut Exposition, metrics: &[Metric<T>], values: &BTreeMa
     }
 }
 
-fn drops(out: &mut Exposition, status: &Status) {
-    let mut family = out.counter("gamelane_gateway_drops_total", "Packets dropped, by reason.");
+fn drops(
+    out: &mut Exposition,
+    status: &Status,
+    name: &str,
+    help: &str,
+    reasons: fn(&QueueStatus) -> &BTreeMap<String, u64>,
+) {
+    let mut family = out.counter(name, help);
     for (direction, queue) in &status.queues {
-        for (reason, count) in &queue.drop_reasons {
+        for (reason, count) in reasons(queue) {
             family.add(&[("direction", direction), ("reason", reason)], *count);
         }
     }

@@ -53,6 +53,9 @@ fn verdict(out: &mut String, status: &Status, colour: bool) {
     if let Some(WatchStatus { error: Some(error), .. }) = &status.watch {
         let _ = writeln!(out, "  - single packets are not seen: {error}");
     }
+    if let Some(WatchStatus { lost: lost @ 1.., .. }) = &status.watch {
+        let _ = writeln!(out, "  - {lost} events came too fast: flows and delays leave their packets out");
+    }
     for why in &status.verdict.why {
         let _ = writeln!(out, "  - {why}");
     }
@@ -121,6 +124,11 @@ fn row(out: &mut String, direction: &str, queue: &QueueStatus, shaper: &ShaperSt
 
 /// What is unusual about a queue and its shaper.
 fn remarks(out: &mut String, queue: &QueueStatus, shaper: &ShaperStatus, autorate: Option<&AutorateStatus>) {
+    let drops: Vec<String> =
+        queue.drop_reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+    if !drops.is_empty() {
+        let _ = writeln!(out, "      dropped: {}", drops.join(", "));
+    }
     if shaper.bypass_bps > BYPASS_WORTH_SAYING {
         let _ = writeln!(
             out,

@@ -1,4 +1,4 @@
-"""What a kernel has for this engine. The queues of this machine's are tried in a short-lived namespace."""
+"""What a kernel has for this engine. On this machine, a short-lived namespace tries each queue."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Available:
     queues: tuple[str, ...]
     """Its queue disciplines; empty if unknown."""
     shows_packets: bool
-    """Whether a gateway sees single packets in it: it knows flows by their behaviour, and the delays of a game."""
+    """Whether a gateway sees single packets there. It needs them to know a game by its behaviour, and for autorate."""
 
 
 @cache

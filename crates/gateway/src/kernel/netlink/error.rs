@@ -5,14 +5,15 @@ use std::io::Error;
 use netlink_socket2::ReplyError;
 
 use super::Foreign;
-use crate::kernel::operation::{Operation, Qdisc, Table};
+use crate::kernel::operation::{Operation, Qdisc};
+use crate::kernel::refused::USER;
 
 /// Why a plan could not be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// The kernel lacks a discipline, or nftables.
     #[error(
-        "{place}: this kernel has no {module}\n  hint:    `modprobe {module}` says why; --engine user needs no module"
+        "{place}: this kernel has no {module}\n  hint:    `modprobe {module}` says why; --engine user needs no module; {USER}"
     )]
     NoModule {
         /// The interface, or the table.
@@ -61,11 +62,11 @@ impl Answer {
             };
         }
         // The library reports a socket that cannot be opened as error 1, whatever the reason.
-        if let (Some(libc::EPERM | libc::EPROTONOSUPPORT | libc::EOPNOTSUPP), Operation::Table(_)) =
+        if let (Some(libc::EPERM | libc::EPROTONOSUPPORT | libc::EOPNOTSUPP), Operation::Table(table)) =
             (self.number, operation)
         {
             return KernelError::NoModule {
-                place: format!("table {}", Table::NAME),
+                place: format!("table {}", table.at),
                 module: "nf_tables".into(),
             };
         }

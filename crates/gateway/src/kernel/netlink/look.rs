@@ -91,7 +91,7 @@ impl Kernel {
     pub(super) fn there(&mut self, undo: &Undo) -> Result<There, Answer> {
         Ok(match undo {
             Undo::Link(name) => own(self.index(name).is_ok()),
-            Undo::Table(family) => own(self.has_table(*family)),
+            Undo::Table(at) => own(self.has_table(at)),
             Undo::Root(device) => match self.at(device, Handle::ROOT) {
                 Ok(Some(found)) if found.handle == Handle::OWN => There::Own,
                 Ok(Some(found)) if found.handle.0 >> 16 != 0 => There::Foreign(found),

@@ -12,7 +12,7 @@ mod undo;
 
 use netlink_socket2::NetlinkSocket;
 
-use super::operation::{Family, Operation, Options, Qdisc};
+use super::operation::{Family, Operation, Options, Qdisc, TableName};
 pub use counters::Counters;
 pub use error::KernelError;
 pub use look::Foreign;
@@ -40,7 +40,7 @@ impl Kernel {
     pub fn open(&mut self) -> Result<(), KernelError> {
         self.index("lo")?;
         // A kernel without nftables says so when a table is loaded.
-        self.has_table(Family::Inet);
+        self.has_table(&TableName::of(Family::Inet, ""));
         Ok(())
     }
 
@@ -139,7 +139,7 @@ fn changes_into(one: &Operation, other: &Operation) -> bool {
         (Operation::Class(one), Operation::Class(other)) => {
             (&one.device, one.parent, one.handle) == (&other.device, other.parent, other.handle)
         }
-        (Operation::Table(one), Operation::Table(other)) => one.family == other.family,
+        (Operation::Table(one), Operation::Table(other)) => one.at == other.at,
         _ => one == other,
     }
 }

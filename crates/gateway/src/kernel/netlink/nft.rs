@@ -12,23 +12,23 @@ use netlink_bindings::traits::Pusher;
 
 use super::error::Answer;
 use super::{Kernel, KernelError};
-use crate::kernel::operation::{Chain, Family, NftRule, Table};
+use crate::kernel::operation::{Chain, Family, NftRule, Table, TableName};
 use crate::kernel::test::{End, GameSet, Test};
 
 impl Kernel {
     pub(super) fn load(&mut self, table: &Table) -> Result<(), Answer> {
-        let header = header(table.family);
-        let name = Table::NAME.as_bytes();
+        let header = header(table.at.family);
+        let name = table.at.name.as_bytes();
         self.transaction(|batch| {
             // A table that does not exist cannot be deleted, so it is made first.
             batch.request().set_create().op_newtable_do(&header).encode().push_name_bytes(name);
             batch.request().op_deltable_do(&header).encode().push_name_bytes(name);
             batch.request().set_create().op_newtable_do(&header).encode().push_name_bytes(name);
             for set in &table.sets {
-                push_set(batch, table.family, *set);
+                push_set(batch, &table.at, *set);
             }
             for chain in &table.chains {
-                push_chain(batch, table.family, chain);
+                push_chain(batch, &table.at, chain);
             }
         })
     }
@@ -43,15 +43,16 @@ impl Kernel {
         add: &[FlowKey],
         remove: &[FlowKey],
     ) -> Result<(), KernelError> {
-        let header = header(table.family);
+        let header = header(table.at.family);
         Ok(self.transaction(|batch| {
             for set in &table.sets {
                 for some in elements(*set, remove).chunks(TOGETHER) {
-                    push_elements(batch.request().op_delsetelem_do(&header).encode(), *set, some);
+                    push_elements(batch.request().op_delsetelem_do(&header).encode(), &table.at, *set, some);
                 }
                 for some in elements(*set, add).chunks(TOGETHER) {
                     push_elements(
                         batch.request().set_create().op_newsetelem_do(&header).encode(),
+                        &table.at,
                         *set,
                         some,
                     );
@@ -65,16 +66,17 @@ impl Kernel {
     /// # Errors
     /// What the kernel refused.
     pub fn set_games(&mut self, table: &Table, games: &[FlowKey]) -> Result<(), KernelError> {
-        let header = header(table.family);
+        let header = header(table.at.family);
         Ok(self.transaction(|batch| {
             for set in &table.sets {
-                let name = Table::NAME.as_bytes();
+                let name = table.at.name.as_bytes();
                 // Without elements it means all.
                 let mut all = batch.request().op_delsetelem_do(&header);
                 all.encode().push_table_bytes(name).push_set_bytes(set.name().as_bytes());
                 for some in elements(*set, games).chunks(TOGETHER) {
                     push_elements(
                         batch.request().set_create().op_newsetelem_do(&header).encode(),
+                        &table.at,
                         *set,
                         some,
                     );
@@ -83,17 +85,16 @@ impl Kernel {
         })?)
     }
 
-    pub(super) fn delete_table(&mut self, family: Family) -> Result<(), Answer> {
-        let name = Table::NAME.as_bytes();
+    pub(super) fn delete_table(&mut self, at: &TableName) -> Result<(), Answer> {
         self.transaction(|batch| {
-            batch.request().op_deltable_do(&header(family)).encode().push_name_bytes(name);
+            batch.request().op_deltable_do(&header(at.family)).encode().push_name_bytes(at.name.as_bytes());
         })
     }
 
     /// Whether the gateway's table is there.
-    pub(super) fn has_table(&mut self, family: Family) -> bool {
-        let mut request = Request::new().op_gettable_do(&header(family));
-        request.encode().push_name_bytes(Table::NAME.as_bytes());
+    pub(super) fn has_table(&mut self, at: &TableName) -> bool {
+        let mut request = Request::new().op_gettable_do(&header(at.family));
+        request.encode().push_name_bytes(at.name.as_bytes());
         self.socket.request(&request).is_ok_and(|mut reply| reply.recv_one().is_ok())
     }
 
@@ -127,7 +128,7 @@ const fn hook(family: Family) -> u32 {
     }
 }
 
-fn push_set(batch: &mut Chained<'static>, family: Family, set: GameSet) {
+fn push_set(batch: &mut Chained<'static>, at: &TableName, set: GameSet) {
     let address = if set.0 == 4 { TYPE_IPV4 } else { TYPE_IPV6 };
     // `nft` reads types of six bits each there.
     let types = [address, TYPE_PORT, address, TYPE_PORT, TYPE_PROTOCOL];
@@ -135,9 +136,9 @@ fn push_set(batch: &mut Chained<'static>, family: Family, set: GameSet) {
     batch
         .request()
         .set_create()
-        .op_newset_do(&header(family))
+        .op_newset_do(&header(at.family))
         .encode()
-        .push_table_bytes(Table::NAME.as_bytes())
+        .push_table_bytes(at.name.as_bytes())
         .push_name_bytes(set.name().as_bytes())
         .push_flags(0)
         .push_key_type(kind)
@@ -149,22 +150,28 @@ fn elements(set: GameSet, flows: &[FlowKey]) -> Vec<Vec<u8>> {
     flows.iter().filter_map(|flow| set.element(flow)).collect()
 }
 
-fn push_elements<P: Pusher>(list: PushSetelemListAttrs<P>, set: GameSet, elements: &[Vec<u8>]) {
+fn push_elements<P: Pusher>(
+    list: PushSetelemListAttrs<P>,
+    at: &TableName,
+    set: GameSet,
+    elements: &[Vec<u8>],
+) {
     let mut list =
-        list.push_table_bytes(Table::NAME.as_bytes()).push_set_bytes(set.name().as_bytes()).nested_elements();
+        list.push_table_bytes(at.name.as_bytes()).push_set_bytes(set.name().as_bytes()).nested_elements();
     for element in elements {
         list = list.nested_elem().nested_key().push_value(element).end_nested().end_nested();
     }
     list.end_nested();
 }
 
-fn push_chain(batch: &mut Chained<'static>, family: Family, chain: &Chain) {
+fn push_chain(batch: &mut Chained<'static>, at: &TableName, chain: &Chain) {
+    let family = at.family;
     batch
         .request()
         .set_create()
         .op_newchain_do(&header(family))
         .encode()
-        .push_table_bytes(Table::NAME.as_bytes())
+        .push_table_bytes(at.name.as_bytes())
         .push_name_bytes(chain.name.as_bytes())
         .nested_hook()
         .push_num(hook(family))
@@ -172,11 +179,11 @@ fn push_chain(batch: &mut Chained<'static>, family: Family, chain: &Chain) {
         .end_nested()
         .push_policy(ACCEPT)
         .push_type(c"filter");
-    push_rule(batch, family, chain, |expressions| {
+    push_rule(batch, at, chain, |expressions| {
         accept(by_name(expressions, MetaKeys::Oifname, CmpOps::Neq, &chain.device))
     });
     for NftRule { tests, class, .. } in &chain.rules {
-        push_rule(batch, family, chain, |mut expressions| {
+        push_rule(batch, at, chain, |mut expressions| {
             for test in tests {
                 expressions = push_test(expressions, family, test);
             }
@@ -206,14 +213,14 @@ type Rule<'a> = PushRuleAttrs<&'a mut Vec<u8>>;
 
 fn push_rule(
     batch: &mut Chained<'static>,
-    family: Family,
+    at: &TableName,
     chain: &Chain,
     fill: impl for<'a> FnOnce(List<Rule<'a>>) -> List<Rule<'a>>,
 ) {
-    let mut request = batch.request().set_create().set_append().op_newrule_do(&header(family));
+    let mut request = batch.request().set_create().set_append().op_newrule_do(&header(at.family));
     let expressions = request
         .encode()
-        .push_table_bytes(Table::NAME.as_bytes())
+        .push_table_bytes(at.name.as_bytes())
         .push_chain_bytes(chain.name.as_bytes())
         .nested_expressions();
     fill(expressions).end_nested();

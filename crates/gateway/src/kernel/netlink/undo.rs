@@ -9,7 +9,7 @@ use super::error::Answer;
 use super::look::There;
 use super::{Kernel, KernelError};
 use crate::kernel::ifb_name;
-use crate::kernel::operation::{Family, Handle, Operation, Qdisc};
+use crate::kernel::operation::{Family, Handle, Operation, Qdisc, TableName};
 
 /// A step that undoes others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum Undo {
     /// Removes an interface.
     Link(String),
     /// Removes the gateway's table.
-    Table(Family),
+    Table(TableName),
 }
 
 impl Undo {
@@ -33,7 +33,7 @@ impl Undo {
             Operation::Qdisc(Qdisc { device, parent: Handle::INGRESS, .. }) => {
                 Some(Self::Ingress(device.clone()))
             }
-            Operation::Table(table) => Some(Self::Table(table.family)),
+            Operation::Table(table) => Some(Self::Table(table.at.clone())),
             _ => None,
         };
         operations.iter().filter_map(one).collect()
@@ -47,7 +47,7 @@ impl Undo {
             Self::Root(lan.into()),
             Self::Ingress(wan.into()),
         ];
-        all.extend([Family::Inet, Family::Bridge].map(Self::Table));
+        all.extend([Family::Inet, Family::Bridge].map(|family| Self::Table(TableName::of(family, wan))));
         all
     }
 }
@@ -58,7 +58,7 @@ impl fmt::Display for Undo {
             Self::Root(device) => write!(f, "root={device}"),
             Self::Ingress(device) => write!(f, "ingress={device}"),
             Self::Link(name) => write!(f, "link={name}"),
-            Self::Table(family) => write!(f, "table={}", family.name()),
+            Self::Table(at) => write!(f, "table={at}"),
         }
     }
 }
@@ -68,12 +68,16 @@ impl FromStr for Undo {
 
     fn from_str(text: &str) -> Result<Self, ()> {
         let (what, of) = text.split_once('=').ok_or(())?;
-        let family = |name| [Family::Inet, Family::Bridge].into_iter().find(|family| family.name() == name);
+        let table = |of: &str| {
+            let (family, name) = of.split_once(' ')?;
+            let family = [Family::Inet, Family::Bridge].into_iter().find(|own| own.name() == family)?;
+            Some(TableName { family, name: name.into() })
+        };
         match what {
             "root" => Ok(Self::Root(of.into())),
             "ingress" => Ok(Self::Ingress(of.into())),
             "link" => Ok(Self::Link(of.into())),
-            "table" => family(of).map(Self::Table).ok_or(()),
+            "table" => table(of).map(Self::Table).ok_or(()),
             _ => Err(()),
         }
     }
@@ -97,7 +101,7 @@ impl Kernel {
             Undo::Root(device) => self.remove_qdisc(device, Handle::ROOT),
             Undo::Ingress(device) => self.remove_qdisc(device, Handle::INGRESS),
             Undo::Link(name) => self.remove_link(name),
-            Undo::Table(family) => self.delete_table(*family),
+            Undo::Table(at) => self.delete_table(at),
         };
         match done {
             Ok(()) => Ok(true),
@@ -123,10 +127,10 @@ mod tests {
             Undo::Root("eth0".into()),
             Undo::Ingress("ppp=0".into()),
             Undo::Link("gl-eth0".into()),
-            Undo::Table(Family::Bridge),
+            Undo::Table(TableName::of(Family::Bridge, "eth0.7")),
         ] {
             assert_eq!(undo.to_string().parse(), Ok(undo));
         }
-        assert_eq!("table=ip".parse::<Undo>(), Err(()));
+        assert_eq!("table=ip gamelane".parse::<Undo>(), Err(()));
     }
 }
