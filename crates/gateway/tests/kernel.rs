@@ -98,6 +98,17 @@ down = { queue = \"htb\" }
 [[gateway.rule]]\nclass = \"second\"\naddress = \"fd77::/60\"\ndirection = \"down\"
 [[gateway.rule]]\nclass = \"first\"\nack = true";
 
+/// Classes below classes.
+const NESTED: &str = "shape = { up = \"8mbit\", down = \"16mbit\" }
+up = { queue = \"htb\" }
+down = { queue = \"htb\" }
+[[gateway.class]]\nname = \"people\"\nrate = \"60%\"\nceil = \"80%\"
+[[gateway.class]]\nname = \"games\"\nparent = \"people\"\nrate = \"20%\"\nburst = \"3000B\"
+[[gateway.class]]\nname = \"web\"\nparent = \"people\"\nrate = \"20%\"\npriority = 1\nquantum = \"3000B\"
+[[gateway.class]]\nname = \"rest\"\nrate = \"40%\"
+[[gateway.rule]]\nclass = \"games\"\ndscp = \"EF\"
+[[gateway.rule]]\nclass = \"web\"\nprotocol = \"tcp\"\nport = \"443\"";
+
 #[test]
 fn the_lines_of_a_dry_run_set_what_the_program_sets_and_undo_it() {
     for (net, gateway) in [
@@ -107,6 +118,7 @@ fn the_lines_of_a_dry_run_set_what_the_program_sets_and_undo_it() {
         (routed(), CLASSES),
         (routed(), FIFO),
         (routed(), GAMES),
+        (routed(), NESTED),
     ] {
         let Some(net) = net else { return };
         let before = state(&net);

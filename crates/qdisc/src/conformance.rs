@@ -83,8 +83,18 @@ fn rate() -> impl Strategy<Value = Bitrate> {
 }
 
 fn cake() -> impl Strategy<Value = DisciplineConfig> {
-    let diffserv = prop_oneof![Just(Diffserv::BestEffort), Just(Diffserv::Three), Just(Diffserv::Four)];
+    let diffserv = prop_oneof![
+        Just(Diffserv::BestEffort),
+        Just(Diffserv::Three),
+        Just(Diffserv::Four),
+        Just(Diffserv::Eight),
+        Just(Diffserv::Precedence)
+    ];
     let isolation = prop_oneof![
+        Just(Isolation::Blind),
+        Just(Isolation::Sources),
+        Just(Isolation::Destinations),
+        Just(Isolation::Hosts),
         Just(Isolation::Flows),
         Just(Isolation::DualSource),
         Just(Isolation::DualDestination),

@@ -107,7 +107,7 @@ fn cake(config: &CakeConfig, around: &Around<'_>) -> Result<Cake, Refused> {
         bandwidth: around.shape.map(|(rate, _)| rate),
         diffserv: config.diffserv,
         isolation: config.isolation,
-        nat: around.nat && config.isolation != Isolation::Flows,
+        nat: around.nat && !matches!(config.isolation, Isolation::Flows | Isolation::Blind),
         rtt: config.rtt,
         overhead: around.shape.map_or(config.overhead, |(_, overhead)| overhead),
         ack_filter: config.ack_filter,

@@ -148,8 +148,14 @@ impl fmt::Display for Cake {
             Diffserv::BestEffort => " besteffort",
             Diffserv::Three => " diffserv3",
             Diffserv::Four => " diffserv4",
+            Diffserv::Eight => " diffserv8",
+            Diffserv::Precedence => " precedence",
         })?;
         f.write_str(match self.isolation {
+            Isolation::Blind => " flowblind",
+            Isolation::Sources => " srchost",
+            Isolation::Destinations => " dsthost",
+            Isolation::Hosts => " hosts",
             Isolation::Flows => " flows",
             Isolation::DualSource => " dual-srchost",
             Isolation::DualDestination => " dual-dsthost",

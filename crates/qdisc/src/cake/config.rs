@@ -11,6 +11,14 @@ use crate::config_error::ConfigError;
 /// Which senders or receivers CAKE shares the rate between.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Isolation {
+    /// All packets are one flow (`flowblind`).
+    Blind,
+    /// Between source hosts only (`srchost`).
+    Sources,
+    /// Between destination hosts only (`dsthost`).
+    Destinations,
+    /// Between pairs of hosts only (`hosts`).
+    Hosts,
     /// Between flows only (`flows`).
     Flows,
     /// Between source hosts, then between the flows of each (`dual-srchost`). Meant for the upstream.

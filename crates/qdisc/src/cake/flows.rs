@@ -64,6 +64,19 @@ impl CakeFlows {
         }
     }
 
+    /// What tells a flow from others (`cake_hash`).
+    fn tag(&self, packet: &PacketMeta) -> u32 {
+        let [source, destination] = packet.hosts;
+        self.salted(match self.isolation {
+            Isolation::Blind => 0,
+            Isolation::Sources => source,
+            Isolation::Destinations => destination,
+            // The two ends must not cancel out.
+            Isolation::Hosts => self.salted(source) ^ destination,
+            _ => packet.flow_hash,
+        })
+    }
+
     fn salted(&self, hash: u32) -> u32 {
         (gamelane_core::rng::mix(u64::from(hash) ^ self.salt) >> 32) as u32
     }
@@ -114,7 +127,7 @@ fn ways(hash: u32) -> impl Iterator<Item = u32> + Clone {
 
 impl FlowSelector for CakeFlows {
     fn select(&mut self, packet: &PacketMeta, is_idle: impl Fn(u32) -> bool) -> u32 {
-        let tag = self.salted(packet.flow_hash);
+        let tag = self.tag(packet);
         let direct = tag % QUEUES;
         if self.flows[direct as usize].tag == tag && !is_idle(direct) {
             return direct;

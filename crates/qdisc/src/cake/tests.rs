@@ -248,9 +248,45 @@ fn code_points_go_where_the_manual_says() {
     let points = [0, 1, 8, 34, 32, 40, 44, 46, 48, 56];
     assert_eq!(tins(Diffserv::Three, &points), [0, 1, 1, 0, 0, 0, 2, 2, 2, 2]);
     assert_eq!(tins(Diffserv::Four, &points), [0, 1, 1, 2, 3, 3, 3, 3, 3, 3]);
-    for diffserv in [Diffserv::BestEffort, Diffserv::Three, Diffserv::Four] {
+    assert_eq!(tins(Diffserv::Eight, &points), [2, 0, 1, 3, 6, 6, 6, 6, 7, 7]);
+    // TOS 2, TOS 4, CS2, AF21, CS3, AF31.
+    assert_eq!(tins(Diffserv::Eight, &[2, 4, 16, 18, 24, 26]), [1, 4, 5, 4, 3, 3]);
+    assert_eq!(tins(Diffserv::Precedence, &points), [0, 0, 1, 4, 4, 5, 5, 5, 6, 7]);
+    for diffserv in
+        [Diffserv::BestEffort, Diffserv::Three, Diffserv::Four, Diffserv::Eight, Diffserv::Precedence]
+    {
         assert!((0..=255).all(|dscp| diffserv.tin(dscp) < diffserv.shares().len()));
     }
+}
+
+/// What `tc -s qdisc show` of Linux 6.12 prints as `thresh` for `cake bandwidth 8mbit diffserv8`, and the quanta of `cake_config_diffserv8`.
+#[test]
+fn each_of_eight_tins_has_seven_eighths_of_the_one_before() {
+    let shares = Diffserv::Eight.shares();
+    let thresholds: Vec<u64> =
+        shares.iter().map(|share| share.threshold(Bitrate::from_bps(8_000_000)).bps() / 1000).collect();
+    assert_eq!(thresholds, [8000, 7000, 6125, 5359, 4689, 4103, 3590, 3141]);
+    assert_eq!(
+        Vec::from_iter(shares.iter().map(|share| share.quantum)),
+        [256, 224, 196, 171, 149, 130, 113, 98]
+    );
+}
+
+#[test]
+fn what_is_not_told_apart_shares_a_queue() {
+    // Flows of 1514 B from host 1 to hosts 7 and 8, and one of 300 B from host 2 to host 7.
+    let flows = [([1, 7], 1500, 0), ([1, 8], 1500, 0), ([2, 7], 300, 0)];
+    let of = |isolation| {
+        let config = CakeConfig { isolation, ..CakeConfig::default() };
+        let got = shares(config, &flows, 3000);
+        let all: u64 = got.iter().sum();
+        Vec::from_iter(got.iter().map(|bytes| (100 * bytes + all / 2) / all))
+    };
+    // In one queue, packets take turns: the lengths decide.
+    assert_eq!(of(Isolation::Blind), [45, 45, 9]);
+    assert_eq!(of(Isolation::Sources), [25, 25, 50]);
+    assert_eq!(of(Isolation::Destinations), [42, 50, 8]);
+    assert_eq!(of(Isolation::Hosts), [33, 33, 33]);
 }
 
 #[test]

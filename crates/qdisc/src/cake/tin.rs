@@ -27,7 +27,7 @@ pub(super) struct Tin<B> {
 
 impl<B> Tin<B> {
     pub(super) fn new(config: &CakeConfig, share: Share, seed: Seed, path: &str) -> Self {
-        let rate = config.bandwidth.map(|rate| Bitrate::from_bps(rate.bps() >> share.rate_shift));
+        let rate = config.bandwidth.map(|rate| share.threshold(rate));
         let parameters = FqParameters {
             flows: QUEUES,
             // `Cake` limits all tins together.

@@ -180,9 +180,15 @@ fn push_cake<P: Pusher>(attributes: PushCakeAttrs<P>, cake: &Cake) -> PushCakeAt
         .push_diffserv_mode(match cake.diffserv {
             Diffserv::Three => 0,
             Diffserv::Four => 1,
+            Diffserv::Eight => 2,
             Diffserv::BestEffort => 3,
+            Diffserv::Precedence => 4,
         })
         .push_flow_mode(match cake.isolation {
+            Isolation::Blind => 0,
+            Isolation::Sources => 1,
+            Isolation::Destinations => 2,
+            Isolation::Hosts => 3,
             Isolation::Flows => 4,
             Isolation::DualSource => 5,
             Isolation::DualDestination => 6,

@@ -136,9 +136,15 @@ fn cake_config(queue: &Queue, below: &Below, place: &Place<'_>) -> Result<CakeCo
         diffserv: match queue.tins {
             Some(Tins::BestEffort) => diffserv::Diffserv::BestEffort,
             Some(Tins::Diffserv4) => diffserv::Diffserv::Four,
+            Some(Tins::Diffserv8) => diffserv::Diffserv::Eight,
+            Some(Tins::Precedence) => diffserv::Diffserv::Precedence,
             Some(Tins::Diffserv3) | None => diffserv::Diffserv::Three,
         },
         isolation: match queue.isolation {
+            Some(Isolation::Blind) => config::Isolation::Blind,
+            Some(Isolation::Sources) => config::Isolation::Sources,
+            Some(Isolation::Destinations) => config::Isolation::Destinations,
+            Some(Isolation::Hosts) => config::Isolation::Hosts,
             Some(Isolation::Flows) => config::Isolation::Flows,
             Some(Isolation::DualSource) => config::Isolation::DualSource,
             Some(Isolation::DualDestination) => config::Isolation::DualDestination,

@@ -154,12 +154,24 @@ words! {
         Diffserv3 = "diffserv3",
         /// Four tins: bulk, best effort, video, voice.
         Diffserv4 = "diffserv4",
+        /// Eight tins, one for each kind of code points.
+        Diffserv8 = "diffserv8",
+        /// Eight tins, by the upper three bits of the DSCP.
+        Precedence = "precedence",
     }
 }
 
 words! {
     /// Hosts and flows among which CAKE is fair.
     Isolation "isolation" {
+        /// All packets are one flow.
+        Blind = "flowblind",
+        /// Fair among source hosts.
+        Sources = "srchost",
+        /// Fair among destination hosts.
+        Destinations = "dsthost",
+        /// Fair among pairs of hosts.
+        Hosts = "hosts",
         /// Fair among flows.
         Flows = "flows",
         /// Fair among source hosts, then among their flows. For the upstream.
