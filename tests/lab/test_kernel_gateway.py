@@ -126,3 +126,13 @@ def test_a_router_sees_every_packet_of_a_vlan_with_the_homes_address(tmp_path: P
     rates = ("up at its rate", "down at its rate", "classes")
     expected = _on(("wan.7",), *rates, "every packet up is seen", "nothing stays")
     assert [each.split(",")[0] for each in said] == [*expected, "this kernel has no PPPoE"]
+
+
+def test_autorate_sets_the_rate_of_htb_and_cakes_own(tmp_path: Path) -> None:
+    said = said_by("autorate_guest.py", tmp_path, "nft")
+    expected = [
+        f"yes: {queue}: {what}"
+        for queue in ("fq_codel", "cake")
+        for what in ("its rate follows", "more than once", "nothing stays")
+    ]
+    assert [each.split(",")[0] for each in said if each.startswith(("yes", "no:"))] == expected, said

@@ -116,7 +116,7 @@ impl<B> Hop<B> {
         &self.link
     }
 
-    /// Sets the rate of a wired link from the next packet on.
+    /// Sets the rate of a wired link from the next packet on, and of queues that have the same rate.
     ///
     /// # Panics
     ///
@@ -124,6 +124,7 @@ impl<B> Hop<B> {
     pub fn set_rate(&mut self, rate: Bitrate) {
         let AnyLink::Wired(link) = &mut self.link else { panic!("`set_rate` works on wired links only") };
         link.set_rate(rate);
+        self.ports.iter_mut().for_each(|port| port.queue.set_rate(rate));
     }
 
     /// Number of ports.

@@ -3,7 +3,7 @@
 
 use alloc::boxed::Box;
 use alloc::format;
-use gamelane_core::{Instant, IpLen, Outlet, Packet, Seed};
+use gamelane_core::{Bitrate, Instant, IpLen, Outlet, Packet, Seed};
 
 use crate::aqm::{Codel, Pie};
 use crate::aqm_queue::AqmQueue;
@@ -113,5 +113,9 @@ impl<B> QueueDiscipline<B> for AnyQueue<B> {
 
     fn handle_timeout(&mut self, now: Instant) {
         each!(self, queue => QueueDiscipline::<B>::handle_timeout(queue, now));
+    }
+
+    fn set_rate(&mut self, rate: Bitrate) {
+        each!(self, queue => QueueDiscipline::<B>::set_rate(queue, rate));
     }
 }

@@ -4,7 +4,7 @@
 
 use alloc::boxed::Box;
 use alloc::format;
-use gamelane_core::{Instant, IpLen, Outlet, Packet, Seed};
+use gamelane_core::{Bitrate, Instant, IpLen, Outlet, Packet, Seed};
 
 use crate::any::AnyQueue;
 use crate::aqm::Unmanaged;
@@ -102,5 +102,10 @@ impl<B> QueueDiscipline<B> for Composite<B> {
     #[inline(never)]
     fn handle_timeout(&mut self, now: Instant) {
         each!(self, queue => QueueDiscipline::<B>::handle_timeout(queue, now));
+    }
+
+    #[inline(never)]
+    fn set_rate(&mut self, rate: Bitrate) {
+        each!(self, queue => QueueDiscipline::<B>::set_rate(queue, rate));
     }
 }

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use gamelane_core::{Instant, IpLen, Outlet, Packet};
+use gamelane_core::{Bitrate, Instant, IpLen, Outlet, Packet};
 
 use crate::config::Limit;
 
@@ -77,6 +77,9 @@ pub trait QueueDiscipline<B> {
 
     /// Does the periodic work of AQM laws. An early call does nothing; a late call does the work of one period.
     fn handle_timeout(&mut self, _now: Instant) {}
+
+    /// Sets the rate of a queue that has one, from the next packet on; others ignore it.
+    fn set_rate(&mut self, _rate: Bitrate) {}
 }
 
 impl<B, Q: QueueDiscipline<B>> QueueDiscipline<B> for Box<Q> {
@@ -102,5 +105,9 @@ impl<B, Q: QueueDiscipline<B>> QueueDiscipline<B> for Box<Q> {
 
     fn handle_timeout(&mut self, now: Instant) {
         (**self).handle_timeout(now);
+    }
+
+    fn set_rate(&mut self, rate: Bitrate) {
+        (**self).set_rate(rate);
     }
 }

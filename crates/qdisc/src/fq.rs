@@ -236,6 +236,12 @@ impl<A: Aqm, B, S: FlowSelector> FlowQueues<A, B, S> {
         }
     }
 
+    /// Gives the queues another quantum, and changes their laws.
+    pub(crate) fn retune(&mut self, quantum: u32, change: impl Fn(&mut A)) {
+        self.parameters.quantum = quantum;
+        self.flows.iter_mut().for_each(|flow| change(&mut flow.law));
+    }
+
     fn flow(&mut self, index: u32) -> &mut FlowQueue<A> {
         &mut self.flows[index as usize]
     }

@@ -19,6 +19,11 @@ impl Pacer {
         Self { rate, overhead, next: Instant::ZERO }
     }
 
+    /// Changes the rate from the next packet on.
+    pub(crate) const fn set_rate(&mut self, rate: Bitrate) {
+        self.rate = rate;
+    }
+
     /// Time from which the next packet may be sent.
     pub(crate) const fn next(&self) -> Instant {
         self.next

@@ -186,7 +186,7 @@ fn parameters_of_cake_and_dualpi2_arrive() {
 }
 
 #[test]
-fn cake_has_the_rate_of_a_shaper_that_keeps_it() {
+fn cake_has_the_rate_of_the_shaper() {
     let file = folder().join("household.toml");
     let rate = |sets: &[(&str, &str)]| {
         let all: Vec<_> =
@@ -200,7 +200,7 @@ fn cake_has_the_rate_of_a_shaper_that_keeps_it() {
     assert_eq!(rate(&[shape]), Some(900));
     assert_eq!(rate(&[shape, ("gateway.up.bandwidth", "800kbit")]), Some(800));
     assert_eq!(rate(&[shape, ("gateway.up.bandwidth", "false")]), None);
-    assert_eq!(rate(&[shape, ("gateway.autorate", "true")]), None);
+    assert_eq!(rate(&[shape, ("gateway.autorate", "true")]), Some(900), "autorate sets both");
 }
 
 #[test]

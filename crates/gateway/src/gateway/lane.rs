@@ -90,10 +90,13 @@ impl Lane {
         self.stale_before = now;
     }
 
-    /// Changes the rate of the shaper from the next frame on.
-    pub(crate) const fn set_rate(&mut self, rate: Bitrate) {
+    /// Changes the rate of the shaper from the next frame on, and of queues that have the same rate.
+    pub(crate) fn set_rate(&mut self, rate: Bitrate) {
         if let Some(shaper) = &mut self.shaper {
             shaper.set_rate(rate);
+        }
+        for queue in self.retired.iter_mut().chain([&mut self.queue]) {
+            queue.set_rate(rate);
         }
     }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use gamelane_core::{Bitrate, Catalogued, ClassId, Direction, IpLen, Overhead};
 use gamelane_link::LinkConfig;
-use gamelane_qdisc::{ClassifierConfig, DisciplineConfig, QueueDescriptor};
+use gamelane_qdisc::{CakeConfig, ClassifierConfig, DisciplineConfig, QueueDescriptor};
 use gamelane_scenario::text::error::Refusal;
 use gamelane_scenario::{Medium, Scenario, ScenarioError};
 use gamelane_stage::{FollowerConfig, VoapConfig};
@@ -120,8 +120,12 @@ impl Policy {
     pub fn with_rates(&self, rates: [Option<Bitrate>; 2]) -> Self {
         let mut other = self.clone();
         for (lane, rate) in other.lanes.iter_mut().zip(rates) {
-            if let (Some(shape), Some(rate)) = (&mut lane.shape, rate) {
+            let Some(rate) = rate else { continue };
+            if let Some(shape) = &mut lane.shape {
                 shape.rate = rate;
+            }
+            if let DisciplineConfig::Cake(CakeConfig { bandwidth: Some(own), .. }) = &mut lane.queue {
+                *own = rate;
             }
         }
         other

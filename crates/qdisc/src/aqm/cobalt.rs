@@ -87,6 +87,11 @@ impl Cobalt {
         }
     }
 
+    /// Replaces the parameters. The state stays.
+    pub(crate) const fn retune(&mut self, parameters: CobaltParameters) {
+        self.parameters = parameters;
+    }
+
     /// Time to the next signal: interval / sqrt(count), where a count of 0 is taken as 1 (`cobalt_control`).
     fn spacing(&self) -> Duration {
         if self.spaced { control_law(self.parameters.interval, self.count.max(1)) } else { Duration::ZERO }

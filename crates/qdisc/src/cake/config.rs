@@ -5,7 +5,7 @@ use gamelane_core::{Bitrate, ByteCount, Duration, Overhead, WireLen};
 
 use super::diffserv::Diffserv;
 use crate::ack_filter::AckFilterMode;
-use crate::aqm::cobalt::Grace;
+use crate::aqm::cobalt::{CobaltParameters, Grace};
 use crate::config_error::ConfigError;
 
 /// Which senders or receivers CAKE shares the rate between.
@@ -110,9 +110,10 @@ impl CakeConfig {
         self.memory.unwrap_or(ByteCount(four_intervals.max(4 << 20).min(10_240 * FRAME.bytes())))
     }
 
-    /// Time to send a full frame at the rate of a tin; zero without a shaper.
-    pub(super) fn frame_time(rate: Option<Bitrate>) -> Duration {
-        rate.map_or(Duration::ZERO, |rate| rate.time_to_send(FRAME))
+    /// Parameters of the law of a tin with this threshold; `None` without a shaper.
+    pub(super) fn law(&self, threshold: Option<Bitrate>) -> CobaltParameters {
+        let frame_time = threshold.map_or(Duration::ZERO, |rate| rate.time_to_send(FRAME));
+        CobaltParameters::for_rate(self.rtt, frame_time, self.grace)
     }
 
     /// Bytes that a flow may send per round: the rate in bytes per second / 4096, from 300 to 1514 (`cake_set_rate`).

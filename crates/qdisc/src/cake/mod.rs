@@ -12,7 +12,7 @@ mod tin;
 
 use alloc::format;
 use alloc::vec::Vec;
-use gamelane_core::{Instant, Outlet, Overhead, Packet, Seed};
+use gamelane_core::{Bitrate, Instant, Outlet, Packet, Seed};
 
 use crate::discipline::{Backlog, QueueDiscipline};
 use crate::facts::{Isolates, QueueDescriptor, QueueFacts, Tc};
@@ -41,8 +41,7 @@ pub const CAKE: QueueDescriptor = QueueDescriptor {
 /// The CAKE discipline.
 #[derive(Debug)]
 pub struct Cake<B> {
-    diffserv: Diffserv,
-    overhead: Overhead,
+    config: CakeConfig,
     /// The shaper; `None` sends as fast as the medium takes packets.
     pacer: Option<Pacer>,
     tins: Vec<Tin<B>>,
@@ -57,8 +56,7 @@ impl<B> Cake<B> {
     pub(crate) fn new(config: &CakeConfig, seed: Seed, path: &str) -> Self {
         let tin = |(index, share)| Tin::new(config, share, seed, &format!("{path}/tin/{index}"));
         Self {
-            diffserv: config.diffserv,
-            overhead: config.overhead,
+            config: *config,
             pacer: config.bandwidth.map(|rate| Pacer::new(rate, config.overhead)),
             tins: config.diffserv.shares().iter().copied().enumerate().map(tin).collect(),
             turn: 0,
@@ -119,7 +117,7 @@ impl<B> Cake<B> {
 
 impl<B> QueueDiscipline<B> for Cake<B> {
     fn enqueue(&mut self, packet: Packet<B>, now: Instant, out: &mut dyn Outlet<B>) {
-        let tin = &mut self.tins[self.diffserv.tin(packet.meta.dscp)];
+        let tin = &mut self.tins[self.config.diffserv.tin(packet.meta.dscp)];
         if tin.backlog().is_empty() {
             tin.next = tin.next.max(now);
             if let Some(pacer) = self.pacer.as_mut().filter(|_| self.backlog.is_empty()) {
@@ -145,7 +143,7 @@ impl<B> QueueDiscipline<B> for Cake<B> {
             }
             let packet = tin.queues.dequeue(now, out);
             if let Some(packet) = &packet {
-                tin.sent(self.overhead.wire_len(packet.meta.len), now);
+                tin.sent(self.config.overhead.wire_len(packet.meta.len), now);
                 if let Some(pacer) = &mut self.pacer {
                     pacer.sent(packet.meta.len, now);
                 }
@@ -164,6 +162,18 @@ impl<B> QueueDiscipline<B> for Cake<B> {
 
     fn ready_at(&self) -> Option<Instant> {
         (!self.backlog.is_empty()).then(|| self.pacer.map_or(Instant::ZERO, |pacer| pacer.next()))
+    }
+
+    /// As `cake_reconfigure`: rate, thresholds, targets, quanta and memory follow. What waits stays, unless the memory is too small for
+    /// it when the next packet comes.
+    fn set_rate(&mut self, rate: Bitrate) {
+        let Some(pacer) = &mut self.pacer else { return };
+        pacer.set_rate(rate);
+        self.config.bandwidth = Some(rate);
+        self.limit = self.config.resolved_limit().bytes();
+        for (tin, share) in self.tins.iter_mut().zip(self.config.diffserv.shares()) {
+            tin.set_rate(&self.config, *share);
+        }
     }
 }
 

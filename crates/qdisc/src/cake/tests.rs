@@ -2,7 +2,7 @@ use super::*;
 use crate::QueueDiscipline;
 use crate::ack_filter::AckFilterMode;
 use crate::fixture::{ACK, Ledger, packet};
-use gamelane_core::{Bitrate, ByteCount, Duration, Ecn, FlowId, PacketMeta};
+use gamelane_core::{Bitrate, ByteCount, Duration, Ecn, FlowId, Overhead, PacketMeta};
 use std::vec::Vec;
 
 fn from(flow: u32, hosts: [u32; 2], len: u32, dscp: u8, body: u64) -> Packet<u64> {
@@ -287,6 +287,30 @@ fn what_is_not_told_apart_shares_a_queue() {
     assert_eq!(of(Isolation::Sources), [25, 25, 50]);
     assert_eq!(of(Isolation::Destinations), [42, 50, 8]);
     assert_eq!(of(Isolation::Hosts), [33, 33, 33]);
+}
+
+#[test]
+fn another_rate_holds_from_the_next_packet_on_and_thresholds_follow() {
+    let config = CakeConfig { bandwidth: mbit(1), ..CakeConfig::default() };
+    let (mut queue, mut ledger, mut times) = (cake(config), Ledger::default(), Vec::new());
+    for body in 0..5 {
+        queue.enqueue(from(1, [1, 2], 1250, 0, body), Instant::ZERO, &mut ledger);
+    }
+    while let Some(at) = queue.ready_at() {
+        if times.len() == 3 {
+            queue.set_rate(Bitrate::from_bps(2_000_000));
+        }
+        queue.dequeue(at, &mut ledger).unwrap();
+        times.push(at.as_nanos() / 1_000_000);
+    }
+    // 10 ms apart at 1 Mbit/s. The fourth was due before the change.
+    assert_eq!(times, [0, 10, 20, 30, 35]);
+    assert_eq!(queue.tins[2].rate, Some(Bitrate::from_bps(500_000)));
+    // Without a rate of its own it takes none.
+    let mut plain = cake(CakeConfig::default());
+    plain.enqueue(from(1, [1, 2], 1250, 0, 0), Instant::ZERO, &mut ledger);
+    QueueDiscipline::<u64>::set_rate(&mut plain, Bitrate::from_bps(1));
+    assert_eq!(plain.ready_at(), Some(Instant::ZERO));
 }
 
 #[test]

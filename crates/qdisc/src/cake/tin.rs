@@ -8,7 +8,6 @@ use super::config::CakeConfig;
 use super::diffserv::Share;
 use super::flows::{CakeFlows, QUEUES};
 use crate::aqm::Cobalt;
-use crate::aqm::cobalt::CobaltParameters;
 use crate::config::Limit;
 use crate::discipline::{Backlog, QueueDiscipline};
 use crate::fq::{FlowQueues, FqParameters, Overload, Requeue};
@@ -17,7 +16,7 @@ use crate::fq::{FlowQueues, FqParameters, Overload, Requeue};
 pub(super) struct Tin<B> {
     pub(super) queues: FlowQueues<Cobalt, B, CakeFlows>,
     /// Threshold rate; `None` without a shaper.
-    rate: Option<Bitrate>,
+    pub(super) rate: Option<Bitrate>,
     /// Time from which the tin is within its threshold.
     pub(super) next: Instant,
     /// Bytes per round; used without a shaper only.
@@ -41,7 +40,7 @@ impl<B> Tin<B> {
             law_sees_total: false,
             ack_filter: config.ack_filter,
         };
-        let law = CobaltParameters::for_rate(config.rtt, CakeConfig::frame_time(rate), config.grace);
+        let law = config.law(rate);
         let salt = seed.stream(&format!("{path}/salt")).bits();
         let dither = seed.stream(&format!("{path}/dither"));
         let selector = CakeFlows::new(config.isolation, config.overhead, salt, dither);
@@ -53,6 +52,13 @@ impl<B> Tin<B> {
             quantum: share.quantum,
             deficit: 0,
         }
+    }
+
+    /// Sets the rate of the shaper (`cake_set_rate`).
+    pub(super) fn set_rate(&mut self, config: &CakeConfig, share: Share) {
+        self.rate = config.bandwidth.map(|rate| share.threshold(rate));
+        let law = config.law(self.rate);
+        self.queues.retune(CakeConfig::flow_quantum(self.rate), |cobalt| cobalt.retune(law));
     }
 
     pub(super) fn backlog(&self) -> Backlog {

@@ -72,12 +72,12 @@ pub(super) fn access(
     Ok(Access { medium, shape, modem, isp })
 }
 
-/// The shaper or link behind the gateway's queue of a direction. If the shaper `follows` the link, autorate changes its rate.
-pub(super) fn below(access: &Access, links: &[LinkConfig; 2], direction: Direction, follows: bool) -> Below {
+/// The shaper or link behind the gateway's queue of a direction.
+pub(super) fn below(access: &Access, links: &[LinkConfig; 2], direction: Direction) -> Below {
     match &access.shape[direction.index()] {
         Some(shaper) => {
             let rate = Some(shaper.rate);
-            Below { direction, rate, shape: rate.filter(|_| !follows), overhead: shaper.overhead }
+            Below { direction, rate, shape: rate, overhead: shaper.overhead }
         }
         None => match (&access.medium, direction) {
             // The access point's radio.

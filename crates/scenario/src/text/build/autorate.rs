@@ -57,11 +57,6 @@ pub(super) fn both(
     Ok(models)
 }
 
-/// Whether the shaper of a direction follows its link.
-pub(super) fn follows(scenario: &Scenario, direction: Direction) -> bool {
-    keys(scenario, direction).is_some()
-}
-
 fn keys(scenario: &Scenario, direction: Direction) -> Option<&Autorate> {
     scenario.gateway.autorate.as_ref().and_then(|both| both.towards(direction)).and_then(Switch::on)
 }

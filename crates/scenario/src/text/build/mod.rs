@@ -56,8 +56,7 @@ pub(crate) fn policy(scenario: &Scenario) -> Result<Model, ScenarioError> {
     let gateway = top.key("gateway");
     let classes = classes::classes(scenario, &flows, &ends, &gateway)?;
     let access = access::access(scenario, &mut links, &flows, &classes, &top)?;
-    let below = Direction::BOTH
-        .map(|direction| access::below(&access, &links, direction, autorate::follows(scenario, direction)));
+    let below = Direction::BOTH.map(|direction| access::below(&access, &links, direction));
     let queue = |direction: Direction| {
         let queue = match direction {
             Direction::Up => &scenario.gateway.up,

@@ -22,7 +22,7 @@ pub(super) struct Below {
     pub(super) direction: Direction,
     /// `None` if the rate varies.
     pub(super) rate: Option<Bitrate>,
-    /// Rate of the gateway's shaper, if it stays as it is.
+    /// Rate of the gateway's shaper. Autorate sets that of the queue, too.
     pub(super) shape: Option<Bitrate>,
     /// Bytes it counts in addition to an IP packet.
     pub(super) overhead: Overhead,
