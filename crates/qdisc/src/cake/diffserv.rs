@@ -41,7 +41,7 @@ const fn falling() -> [Share; 8] {
     let mut shares = [Share { halvings: 0, eighths: 0, quantum: 256 }; 8];
     let mut index = 1;
     while index < shares.len() {
-        let quantum = shares[index - 1].quantum * 7 >> 3;
+        let quantum = shares[index - 1].quantum * 7 / 8;
         shares[index] = Share { halvings: 0, eighths: index as u32, quantum };
         index += 1;
     }
@@ -51,7 +51,7 @@ const fn falling() -> [Share; 8] {
 impl Share {
     /// Threshold at a rate of the shaper.
     pub(super) fn threshold(self, rate: Bitrate) -> Bitrate {
-        Bitrate::from_bps((0..self.eighths).fold(rate.bps() >> self.halvings, |bps, _| bps * 7 >> 3))
+        Bitrate::from_bps((0..self.eighths).fold(rate.bps() >> self.halvings, |bps, _| bps * 7 / 8))
     }
 }
 
