@@ -577,7 +577,11 @@ fn beside_a_gateway_that_runs_there_is_no_bridge_and_a_closed_terminal_leaves_th
     net.run(Place::Gateway, &[script, "open", "lan", "wan"]);
     assert!(has_bridge());
     let mut wrapper = net
-        .command(Place::Gateway, &[script, "run", "lan", "wan", policy.to_str().unwrap()])
+        // Under `nohup` a shell cannot trap the signal.
+        .command(
+            Place::Gateway,
+            &["env", "--default-signal=HUP", script, "run", "lan", "wan", policy.to_str().unwrap()],
+        )
         .env("GAMELANE_GATEWAY", common::PROGRAM)
         .stderr(std::process::Stdio::null())
         .spawn()

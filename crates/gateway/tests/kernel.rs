@@ -526,6 +526,34 @@ fn what_cannot_be_done_is_said_before_anything_changes() {
     }
 }
 
+/// Regression: a bridge towards the home joined packets at its ports, and the queues counted them as one.
+#[test]
+fn offloads_of_a_bridges_ports_are_off_meanwhile() {
+    let Some(net) = routed() else { return };
+    at_gateway(
+        &net,
+        "ip link add br-lan type bridge; ip addr flush dev lan; ip link set lan master br-lan
+         ip addr add 10.78.0.254/24 dev br-lan; ip link set br-lan up",
+    );
+    let before = offloads(&net);
+    let file = policy(&net, FIFO);
+    let mut gateway = net
+        .command(
+            Place::Gateway,
+            &[PROGRAM, "run", "--lan", "br-lan", "--wan", "wan", "--listen", "none", file.to_str().unwrap()],
+        )
+        .spawn()
+        .unwrap();
+    assert!(
+        wait(PATIENCE, || !offloads(&net).contains("generic-segmentation-offload: on")),
+        "{}",
+        offloads(&net)
+    );
+    gateway.kill().unwrap();
+    gateway.wait().unwrap();
+    assert!(wait(PATIENCE, || offloads(&net) == before), "{}", offloads(&net));
+}
+
 /// Regression: the second took the first's table away.
 #[test]
 fn two_gateways_at_other_interfaces_leave_each_other_alone() {
