@@ -11,7 +11,8 @@ ends="--lan lan --wan wan"
 # CAKE lists flows as classes while they have packets. The number of an action depends on those before it.
 see() {
     tc qdisc show | sed 's/direct_packets_stat.*//'
-    for device in lan wan; do tc class show dev $device | grep -v '^class cake'; tc filter show dev $device; done
+    # Classes of these queues are flows that have a packet now.
+    for device in lan wan; do tc class show dev $device | grep -Ev '^class (cake|fq_codel|fq_pie)'; tc filter show dev $device; done
     tc filter show dev wan ingress | grep -v 'index . ref'
     nft list ruleset
 }
