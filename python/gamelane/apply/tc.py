@@ -114,7 +114,7 @@ def _name(rules: Sequence[Table]) -> dict[str, tuple[str, str]]:
 
 
 def _lines(plan: Plan, own: Table, queues: dict[str, Table]) -> tuple[tuple[list[str], list[str], bool], Sequence[str]]:
-    """Return the lines, whether joined packets hurt, and the options that Linux has not, which the lines leave out."""
+    """Return the lines that undo and those that set up, whether joined packets hurt, and what they leave out."""
     lacking: list[str] = []
     while True:
         try:

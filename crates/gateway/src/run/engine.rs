@@ -68,21 +68,21 @@ pub struct Asked {
 pub fn choose(names: [&str; 2], policy: &Policy, asked: &Asked) -> Result<Engine, CheckError> {
     let user =
         |why: String| check(names, policy, asked.io, asked.allow_login).map(|plan| Engine::User(plan, why));
-    match asked.engine {
-        EngineChoice::User => user(ASKED.into()),
-        EngineChoice::Kernel => match asked.only_user {
-            Some(option) => Err(CheckError::OnlyUser(option)),
-            None => set_up(names, policy, asked, ASKED).map(|setup| Engine::Kernel(Box::new(setup))),
-        },
-        EngineChoice::Auto => match (asked.only_user, set_up(names, policy, asked, FORWARDS)) {
-            (Some(option), _) => user(format!("{option} is for it alone")),
-            (None, Ok(Setup { forwarded: Forwarded { waits: Some(waits), .. }, place, .. })) => {
+    match (asked.engine, asked.only_user) {
+        (EngineChoice::User, _) => user(ASKED.into()),
+        (EngineChoice::Kernel, Some(option)) => Err(CheckError::OnlyUser(option)),
+        (EngineChoice::Kernel, None) => {
+            set_up(names, policy, asked, ASKED).map(|setup| Engine::Kernel(Box::new(setup)))
+        }
+        (EngineChoice::Auto, Some(option)) => user(format!("{option} is for it alone")),
+        (EngineChoice::Auto, None) => match set_up(names, policy, asked, FORWARDS) {
+            Ok(Setup { forwarded: Forwarded { waits: Some(waits), .. }, place, .. }) => {
                 Err(CheckError::MayRoute { waits, lan: place.lan, wan: place.wan })
             }
-            (None, Ok(setup)) => Ok(Engine::Kernel(Box::new(setup))),
-            (None, Err(CheckError::Machine(why))) => user(first_line(&why)),
+            Ok(setup) => Ok(Engine::Kernel(Box::new(setup))),
+            Err(CheckError::Machine(why)) => user(first_line(&why)),
             // A bridge of this program would lead around the router's firewall, and a kernel's bridge has its ports already.
-            (None, Err(error)) => Err(error),
+            Err(error) => Err(error),
         },
     }
 }

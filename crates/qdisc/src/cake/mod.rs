@@ -2,7 +2,7 @@
 //! burst, tins by DSCP, flow queues with fairness between hosts, Cobalt in each flow queue, an ACK filter and
 //! link-layer overhead.
 //!
-//! Left out: ingress mode, autorate, wash, NAT lookup, and splitting of GSO packets. A late driver may catch up 0.5 ms; in Linux it catches up in full while packets wait. Linux's
+//! Left out: ingress mode, `autorate-ingress`, wash, NAT lookup, and splitting of GSO packets. A late driver may catch up 0.5 ms; in Linux it catches up in full while packets wait. Linux's
 //! failsafe clock decides in ingress mode only.
 
 pub mod config;
