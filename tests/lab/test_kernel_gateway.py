@@ -25,7 +25,7 @@ QUEUES = (
     'queue = "fq_codel", flows = 512, quantum = "300B"',
     'queue = "fq_pie", limit = "2000p"',
     'queue = "cake", rtt = "50ms", tins = "diffserv4", isolation = "dual-srchost", acks = "filter"',
-    'queue = "cake", tins = "besteffort", isolation = "flows", limit = "4MiB"',
+    'queue = "cake", tins = "besteffort", isolation = "flows", limit = "4MiB", ingress = true, wash = true',
     'queue = "cake", tins = "diffserv8", isolation = "dual-dsthost", acks = "filter-aggressive"',
     'queue = "cake", tins = "precedence", isolation = "hosts"',
     'queue = "cake", isolation = "srchost"',

@@ -1,5 +1,5 @@
-//! Headers of a frame: parsed into what mechanisms know about a packet, and the two fields that mechanisms may set (TCP window,
-//! ECN) written back, with checksums adjusted (RFC 1624). A frame without a whole IP packet still gets metadata.
+//! Headers of a frame: parsed into what mechanisms know about a packet, and the fields that mechanisms may set (TCP window,
+//! DSCP, ECN) written back, with checksums adjusted (RFC 1624). A frame without a whole IP packet still gets metadata.
 
 use gamelane_capture::{FrameHeaders, TcpFields};
 use gamelane_core::headers::ETHERNET_HEADER;
@@ -93,21 +93,26 @@ impl Headers {
         }
     }
 
-    /// Writes "congestion experienced" into the IP header (RFC 3168 section 5).
-    pub fn write_congestion_experienced(&self, frame: &mut [u8]) {
+    /// Writes code point and ECN field into the IP header.
+    pub fn write_traffic_class(&self, frame: &mut [u8], dscp: u8, ecn: Ecn) {
+        // The variants are in the order of RFC 3168 section 5.
+        let both = dscp << 2 | ecn as u8;
         let Some(header) = self.ip.as_ref().and_then(|ip| frame.get_mut(ip.ip_at..ip.transport_at)) else {
             return;
         };
         match header {
             [version, class, _, _, _, _, _, _, _, _, high, low, ..] if *version >> 4 == 4 => {
                 let before = u16::from_be_bytes([*version, *class]);
-                let after = before | 3;
+                let after = u16::from_be_bytes([*version, both]);
                 let checksum = adjust_checksum(u16::from_be_bytes([*high, *low]), before, after);
-                *class = after as u8;
+                *class = both;
                 [*high, *low] = checksum.to_be_bytes();
             }
-            // The lower half of the traffic class is the upper half of the second byte.
-            [version, class, ..] if *version >> 4 == 6 => *class |= 0x30,
+            // The traffic class is the lower half of the first byte and the upper half of the second.
+            [version, class, ..] if *version >> 4 == 6 => {
+                *version = 6 << 4 | both >> 4;
+                *class = both << 4 | *class & 0xf;
+            }
             _ => {}
         }
     }

@@ -1,6 +1,6 @@
 //! The gateway without interfaces: bytes in, bytes out.
 
-use gamelane_core::{Direction, Duration, Instant, Seed};
+use gamelane_core::{Direction, Duration, Ecn, Instant, Seed};
 use gamelane_device::{Frames, Headers, Plane};
 use gamelane_gateway::{Gateway, Policy};
 
@@ -120,17 +120,32 @@ fn ip_checksum(header: &[u8]) -> u16 {
 }
 
 #[test]
-fn a_marked_packet_has_a_right_checksum_and_changes_nothing_else() {
+fn a_packet_with_another_code_point_or_mark_has_a_right_checksum_and_changes_nothing_else() {
     for class in [0x01, 0x02, 0xb9] {
-        let before = datagram(class);
-        assert_eq!(ip_checksum(&before[14..34]), 0);
-        let headers = Headers::parse(&before);
-        let mut after = before.clone();
-        headers.write_congestion_experienced(&mut after);
-        assert_eq!((after[15], ip_checksum(&after[14..34])), (class | 3, 0));
-        after[15] = before[15];
-        after[24..26].copy_from_slice(&before[24..26]);
-        assert_eq!(after, before);
+        for (dscp, ecn) in [(class >> 2, Ecn::Ce), (0, Ecn::NotEct), (46, Ecn::Ect0)] {
+            let before = datagram(class);
+            assert_eq!(ip_checksum(&before[14..34]), 0);
+            let headers = Headers::parse(&before);
+            let mut after = before.clone();
+            headers.write_traffic_class(&mut after, dscp, ecn);
+            assert_eq!((after[15], ip_checksum(&after[14..34])), (dscp << 2 | ecn as u8, 0));
+            after[15] = before[15];
+            after[24..26].copy_from_slice(&before[24..26]);
+            assert_eq!(after, before);
+        }
+    }
+}
+
+#[test]
+fn cake_clears_the_code_point_and_keeps_the_mark() {
+    for (wash, class) in [(true, 0x02), (false, 0xba)] {
+        let config = format!("up = {{ queue = \"cake\", wash = {wash} }}");
+        let mut gateway = Gateway::new(&policy(&config), Seed(1));
+        let mut frames = Frames::new(8, 512);
+        let id = frames.fill([&datagram(0xba), &[], &[]]).unwrap();
+        gateway.handle_frame(Direction::Up, id, &mut frames, Instant::ZERO);
+        let id = gateway.poll_transmit(Direction::Up, &mut frames, Instant::ZERO).unwrap();
+        assert_eq!(frames.bytes(id), datagram(class));
     }
 }
 

@@ -100,19 +100,27 @@ fn cake() -> impl Strategy<Value = DisciplineConfig> {
         Just(Isolation::DualDestination),
         Just(Isolation::Triple)
     ];
-    (prop::option::of(rate()), diffserv, isolation, ack_filter(), prop::option::of(1514u64..60_000)).prop_map(
-        |(bandwidth, diffserv, isolation, ack_filter, memory)| {
+    (
+        prop::option::of(rate()),
+        diffserv,
+        isolation,
+        ack_filter(),
+        any::<[bool; 2]>(),
+        prop::option::of(1514u64..60_000),
+    )
+        .prop_map(|(bandwidth, diffserv, isolation, ack_filter, [ingress, wash], memory)| {
             DisciplineConfig::Cake(CakeConfig {
                 bandwidth,
                 diffserv,
                 isolation,
                 overhead: Overhead::Docsis,
                 ack_filter,
+                ingress,
+                wash,
                 memory: memory.map(ByteCount),
                 ..CakeConfig::default()
             })
-        },
-    )
+        })
 }
 
 fn dualpi2() -> impl Strategy<Value = DisciplineConfig> {

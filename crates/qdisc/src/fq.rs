@@ -86,6 +86,16 @@ pub struct FqParameters {
     pub law_sees_total: bool,
     /// Which redundant ACKs are dropped.
     pub ack_filter: AckFilterMode,
+    /// Whether a flow pays for the packets that its law drops, as for those it sends (CAKE's `ingress`). Then
+    /// `dequeue` also returns once per emptied queue, since its caller may have to wait by then.
+    pub charges_drops: bool,
+}
+
+impl FqParameters {
+    /// Returns whether a flow with this deficit waits for the next round.
+    const fn is_spent(&self, deficit: i64) -> bool {
+        if self.zero_deficit_waits { deficit <= 0 } else { deficit < 0 }
+    }
 }
 
 /// Selects the flow queue of a packet and sets the share of the link that each queue gets.
@@ -105,6 +115,11 @@ pub trait FlowSelector {
     /// Returns the bytes that a queue may send per round; `due` is [`FqParameters::quantum`].
     fn quantum(&mut self, _index: u32, due: u32) -> u32 {
         due
+    }
+
+    /// Returns the number of bulk flows, if the selector counts them.
+    fn bulk_flows(&self) -> u32 {
+        0
     }
 
     /// Returns the bytes charged for a packet; `header` is [`FqParameters::charged_header`].
@@ -276,9 +291,14 @@ impl<A: Aqm, B, S: FlowSelector> FlowQueues<A, B, S> {
         flow.law.overlimit(dropped, now);
     }
 
-    /// Returns the next packet of one flow queue that its law lets pass.
+    /// Returns the next packet of one flow queue that its law lets pass; `None` if the queue is empty, or if dropped
+    /// packets have used up its quantum.
     fn pop(&mut self, index: u32, now: Instant, out: &mut dyn Outlet<B>) -> Option<Packet<B>> {
+        let parameters = self.parameters;
         let flow = &mut self.flows[index as usize];
+        if parameters.charges_drops {
+            flow.law.shared_by(self.selector.bulk_flows());
+        }
         loop {
             let Some(packet) = self.pool.pop(&mut flow.chain) else {
                 flow.law.emptied(now);
@@ -286,9 +306,17 @@ impl<A: Aqm, B, S: FlowSelector> FlowQueues<A, B, S> {
             };
             flow.backlog.remove(packet.meta.len);
             self.backlog.remove(packet.meta.len);
-            let seen = if self.parameters.law_sees_total { self.backlog } else { flow.backlog };
+            let seen = if parameters.law_sees_total { self.backlog } else { flow.backlog };
+            let charge = i64::from(self.selector.charge(packet.meta.len, parameters.charged_header));
             if let Some(packet) = apply::release(&mut flow.law, packet, seen, now, out) {
+                flow.deficit -= charge;
                 return Some(packet);
+            }
+            if parameters.charges_drops {
+                flow.deficit -= charge;
+                if parameters.is_spent(flow.deficit) {
+                    return None;
+                }
             }
         }
     }
@@ -474,8 +502,7 @@ impl<A: Aqm, B, S: FlowSelector> QueueDiscipline<B> for FlowQueues<A, B, S> {
                 (None, None) => return None,
             };
             let flow = &mut self.flows[index as usize];
-            let spent = if self.parameters.zero_deficit_waits { flow.deficit <= 0 } else { flow.deficit < 0 };
-            if spent {
+            if self.parameters.is_spent(flow.deficit) {
                 self.selector.spent(index, !flow.backlog.is_empty());
                 flow.deficit += i64::from(self.selector.quantum(index, self.parameters.quantum));
                 self.leave_front(standing);
@@ -483,9 +510,10 @@ impl<A: Aqm, B, S: FlowSelector> QueueDiscipline<B> for FlowQueues<A, B, S> {
                 continue;
             }
             if let Some(packet) = self.pop(index, now, out) {
-                let charge = self.selector.charge(packet.meta.len, self.parameters.charged_header);
-                self.flow(index).deficit -= i64::from(charge);
                 return Some(packet);
+            }
+            if !self.flow(index).backlog.is_empty() {
+                continue;
             }
             self.leave_front(standing);
             let requeue = standing == Standing::New
@@ -499,6 +527,9 @@ impl<A: Aqm, B, S: FlowSelector> QueueDiscipline<B> for FlowQueues<A, B, S> {
             } else {
                 self.selector.left(index);
                 self.leave(index, now);
+            }
+            if self.parameters.charges_drops {
+                return None;
             }
         }
     }

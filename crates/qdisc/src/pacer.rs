@@ -29,13 +29,20 @@ impl Pacer {
         self.next
     }
 
-    /// Learns that a packet arrived at an empty queue. Idle time gives no credit.
-    pub(crate) fn wake(&mut self, now: Instant) {
+    /// Learns that a packet arrived at an empty queue. Idle time gives no credit. Returns whether the clock was behind.
+    pub(crate) fn wake(&mut self, now: Instant) -> bool {
+        let behind = self.next < now;
         self.next = self.next.max(now);
+        behind
     }
 
-    /// Accounts for a packet of `len` sent at `now`, which must not be before [`Pacer::next`].
-    pub(crate) fn sent(&mut self, len: IpLen, now: Instant) {
+    /// Sets the clock to `now`.
+    pub(crate) const fn restart(&mut self, now: Instant) {
+        self.next = now;
+    }
+
+    /// Accounts for a packet of `len` at `now`. A packet must not be sent before [`Pacer::next`].
+    pub(crate) fn charge(&mut self, len: IpLen, now: Instant) {
         let earliest = Instant::from_nanos(now.as_nanos().saturating_sub(LATENESS_CREDIT.as_nanos()));
         self.next = self.next.max(earliest) + self.rate.time_to_send(self.overhead.wire_len(len));
     }
@@ -50,7 +57,7 @@ mod tests {
     fn leave(pacer: &mut Pacer, len: u32, packets: usize) -> Vec<u64> {
         let mut send = || {
             let now = pacer.next();
-            pacer.sent(IpLen(len), now);
+            pacer.charge(IpLen(len), now);
             now.as_nanos() / 1000
         };
         (0..packets).map(|_| send()).collect()

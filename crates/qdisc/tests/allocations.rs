@@ -83,6 +83,7 @@ fn queues() -> Vec<(&'static str, DisciplineConfig)> {
                 bandwidth: Some(RATE),
                 memory,
                 ack_filter,
+                ingress: true,
                 ..CakeConfig::default()
             }),
         ),

@@ -64,7 +64,7 @@ fn place(definition: &str, key: &str) -> (Vec<(&'static str, &'static str)>, Str
         ("Tcp", "rdb_shortest_interval") => (vec![("tcp.rdb", "true")], format!("tcp.{key}")),
         ("Tcp", _) => (vec![], format!("tcp.{key}")),
         ("Queue", "acks") => (vec![("gateway.up.queue", "priority"), first], format!("gateway.up.{key}")),
-        ("Queue", "tins" | "isolation" | "rtt" | "grace") => {
+        ("Queue", "tins" | "isolation" | "rtt" | "grace" | "ingress" | "wash") => {
             (vec![("gateway.up.queue", "cake")], format!("gateway.up.{key}"))
         }
         ("Queue", _) => (vec![("gateway.up.queue", "dualpi2")], format!("gateway.up.{key}")),

@@ -174,7 +174,7 @@ fn parameters_of_cake_and_dualpi2_arrive() {
     let sets = [
         (
             "gateway.up",
-            r#"{ queue = "cake", bandwidth = "950kbit", tins = "diffserv4", isolation = "dual-srchost", rtt = "50ms", grace = "interval", overhead = { kind = "ptm", bytes = 22 }, acks = "filter-aggressive" }"#,
+            r#"{ queue = "cake", bandwidth = "950kbit", tins = "diffserv4", isolation = "dual-srchost", rtt = "50ms", grace = "interval", overhead = { kind = "ptm", bytes = 22 }, acks = "filter-aggressive", ingress = true, wash = true }"#,
         ),
         (
             "gateway.down",

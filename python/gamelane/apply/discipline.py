@@ -81,6 +81,10 @@ def _option(key: str, option: str, value: Any) -> str:
             return option if value else f"no{option}"
         case "acks":
             return f"ack-{value}" if str(value).startswith("filter") else ""
+        case "ingress":
+            return "ingress" if value else "egress"
+        case "wash":
+            return "wash" if value else "nowash"
         case "quantum" | "flows":
             return f"{option} {plain(value)}"
         case _:

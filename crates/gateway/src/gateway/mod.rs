@@ -5,7 +5,7 @@ pub(crate) mod following;
 mod lane;
 
 use gamelane_core::time::earliest;
-use gamelane_core::{Bitrate, ByteCount, ClassId, Ecn, Overhead, Seed};
+use gamelane_core::{Bitrate, ByteCount, ClassId, Overhead, Seed};
 use gamelane_core::{
     Direction, DropReason, Duration, HopCounters, Instant, MarkReason, Outlet, Packet, PacketMeta,
 };
@@ -271,11 +271,9 @@ impl Plane for Gateway {
             let headers = frames.headers(frame);
             following.left(direction, ByteCount(wire_bytes), headers, &meta, truth, now);
         }
-        if meta.ecn == Ecn::Ce {
+        if frames.headers(frame).ip.is_some_and(|ip| (ip.dscp, ip.ecn) != (meta.dscp, meta.ecn)) {
             let headers = *frames.headers(frame);
-            if headers.ip.is_some_and(|ip| ip.ecn != Ecn::Ce) {
-                headers.write_congestion_experienced(frames.bytes_mut(frame));
-            }
+            headers.write_traffic_class(frames.bytes_mut(frame), meta.dscp, meta.ecn);
         }
         Some(frame)
     }

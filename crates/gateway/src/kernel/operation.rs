@@ -184,6 +184,10 @@ pub struct Cake {
     pub overhead: gamelane_core::Overhead,
     /// ACKs it drops.
     pub ack_filter: gamelane_qdisc::AckFilterMode,
+    /// Whether dropped packets count as sent.
+    pub ingress: bool,
+    /// Whether it clears code points.
+    pub wash: bool,
     /// Bytes of memory; `None`: it chooses.
     pub memory: Option<u32>,
 }

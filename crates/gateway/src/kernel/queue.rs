@@ -111,6 +111,8 @@ fn cake(config: &CakeConfig, around: &Around<'_>) -> Result<Cake, Refused> {
         rtt: config.rtt,
         overhead: around.shape.map_or(config.overhead, |(_, overhead)| overhead),
         ack_filter: config.ack_filter,
+        ingress: config.ingress,
+        wash: config.wash,
         memory: config.memory.map(bytes),
     })
 }

@@ -167,6 +167,8 @@ impl fmt::Display for Cake {
             AckFilterMode::Conservative => " ack-filter",
             AckFilterMode::Aggressive => " ack-filter-aggressive",
         })?;
+        f.write_str(if self.wash { " wash" } else { " nowash" })?;
+        f.write_str(if self.ingress { " ingress" } else { " egress" })?;
         write!(f, " rtt {}us split-gso", micros(self.rtt))?;
         let Bytes { added, least } = Bytes::of(self.overhead);
         f.write_str(match self.overhead {

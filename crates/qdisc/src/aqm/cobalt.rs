@@ -1,6 +1,6 @@
 //! The Cobalt law of CAKE: a simplified CoDel combined with BLUE (`cobalt_*` in Linux 6.12 `net/sched/sch_cake.c`). The
 //! CoDel part marks ECN-capable packets. The BLUE part becomes active when the buffer overflows, and it always drops.
-//! Left out: ingress mode, in which the allowed delay grows with the number of bulk flows.
+//! In ingress mode the allowed delay grows with the number of bulk flows.
 //!
 //! In Linux a queue often has no grace: its second packet above target is signalled, not the first one after an
 //! interval. [`Grace`] has the reasons, and the law without them.
@@ -70,6 +70,8 @@ pub struct Cobalt {
     probability: f64,
     /// When BLUE's probability last changed.
     moved: Option<Instant>,
+    /// Bulk flows in ingress mode, else 0. A packet may wait two frame times for each.
+    bulk_flows: u32,
 }
 
 impl Cobalt {
@@ -84,6 +86,7 @@ impl Cobalt {
             spaced: matches!(parameters.grace, Grace::Interval),
             probability: 0.0,
             moved: None,
+            bulk_flows: 0,
         }
     }
 
@@ -124,7 +127,8 @@ impl Cobalt {
 impl Aqm for Cobalt {
     /// `cobalt_should_drop`.
     fn release(&mut self, packet: &PacketMeta, sojourn: Duration, backlog: Backlog, now: Instant) -> Signal {
-        let over = sojourn > self.parameters.target && sojourn > self.parameters.frame_time * 4;
+        let frames = 4.max(u64::from(self.bulk_flows) * 2);
+        let over = sojourn > self.parameters.target && sojourn > self.parameters.frame_time * frames;
         if over && !self.dropping && self.parameters.grace == Grace::Interval {
             self.decay(now);
         }
@@ -164,6 +168,10 @@ impl Aqm for Cobalt {
             (false, true) => Signal::Mark,
             (false, false) => Signal::Pass,
         }
+    }
+
+    fn shared_by(&mut self, bulk_flows: u32) {
+        self.bulk_flows = bulk_flows;
     }
 
     /// `cobalt_queue_empty`.
@@ -287,6 +295,20 @@ mod tests {
         // Later `schedule` is above 0, so drop_next becomes now in spite of the interval.
         assert_eq!(after(Grace::Linux, 100), [1]);
         assert_eq!(after(Grace::Interval, 100), [100]);
+    }
+
+    #[test]
+    fn in_ingress_mode_bulk_flows_may_wait_two_frame_times_each() {
+        // 10 ms per frame: target 15 ms, and four frame times without other flows.
+        let signalled = |bulk_flows, sojourn| {
+            let frame_time = Duration::from_millis(10);
+            let parameters = CobaltParameters::for_rate(Duration::from_millis(100), frame_time, Grace::Linux);
+            let mut law = Cobalt::new(parameters, Seed(1).stream("cobalt"));
+            law.shared_by(bulk_flows);
+            !signals(&mut law, 1_000..1_010, sojourn, Ecn::Ect0).is_empty()
+        };
+        assert_eq!([40, 41].map(|sojourn| signalled(2, sojourn)), [false, true]);
+        assert_eq!([100, 101].map(|sojourn| signalled(5, sojourn)), [false, true]);
     }
 
     #[test]

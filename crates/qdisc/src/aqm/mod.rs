@@ -43,6 +43,10 @@ pub trait Aqm {
     /// [`Signal::Drop`] the caller asks again for the next packet.
     fn release(&mut self, packet: &PacketMeta, sojourn: Duration, backlog: Backlog, now: Instant) -> Signal;
 
+    /// Learns how many bulk flows share the rate, before each [`Aqm::release`] of a queue whose drops count as sent
+    /// ([`crate::fq::FqParameters::charges_drops`]).
+    fn shared_by(&mut self, _bulk_flows: u32) {}
+
     /// Learns that the queue was asked for a packet and had none, possibly because its last packet was dropped.
     fn emptied(&mut self, _now: Instant) {}
 

@@ -59,6 +59,11 @@ pub struct CakeConfig {
     pub overhead: Overhead,
     /// Which redundant ACKs are dropped.
     pub ack_filter: AckFilterMode,
+    /// Whether dropped packets count as sent (`ingress`). They do where packets have already passed the narrow link, which
+    /// is so downstream.
+    pub ingress: bool,
+    /// Whether the code point of each packet becomes 0 once its tin is known (`wash`).
+    pub wash: bool,
     /// Limit of the queue in bytes of IP packets. `None` is four `rtt` at `bandwidth`, at least 4 MiB and at most 10,240
     /// full frames, 15.5 MB (`cake_reconfigure`).
     pub memory: Option<ByteCount>,
@@ -74,6 +79,8 @@ impl Default for CakeConfig {
             grace: Grace::Linux,
             overhead: Overhead::None,
             ack_filter: AckFilterMode::Off,
+            ingress: false,
+            wash: false,
             memory: None,
         }
     }

@@ -48,6 +48,8 @@ pub(super) struct CakeFlows {
     flows: Vec<Flow>,
     /// Source hosts and destination hosts.
     hosts: [Vec<Host>; 2],
+    /// Bulk flows in this tin.
+    bulk_flows: u32,
     dither: Stream,
 }
 
@@ -60,6 +62,7 @@ impl CakeFlows {
             salt,
             flows: vec![Flow::default(); QUEUES as usize],
             hosts: hosts.map(|hosts| vec![Host::default(); hosts]),
+            bulk_flows: 0,
             dither,
         }
     }
@@ -110,10 +113,11 @@ impl CakeFlows {
         if was == is {
             return;
         }
+        let step = |count: &mut u32| *count = if is { *count + 1 } else { *count - 1 };
+        step(&mut self.bulk_flows);
         for (end, told_apart) in self.isolation.ends().into_iter().enumerate() {
             if told_apart {
-                let host = &mut self.hosts[end][flow.hosts[end] as usize];
-                host.bulk_flows = if is { host.bulk_flows + 1 } else { host.bulk_flows - 1 };
+                step(&mut self.hosts[end][flow.hosts[end] as usize].bulk_flows);
             }
         }
     }
@@ -180,6 +184,10 @@ impl FlowSelector for CakeFlows {
         // Round up or down at random, so that the mean is exact.
         let share = u64::from(due) << 16;
         (((share / load) + (self.dither.bits() & 0xffff)) >> 16).max(1) as u32
+    }
+
+    fn bulk_flows(&self) -> u32 {
+        self.bulk_flows
     }
 
     fn charge(&self, len: IpLen, _header: u32) -> u32 {

@@ -2,12 +2,13 @@
 //! burst, tins by DSCP, flow queues with fairness between hosts, Cobalt in each flow queue, an ACK filter and
 //! link-layer overhead.
 //!
-//! Left out: ingress mode, `autorate-ingress`, wash, NAT lookup, and splitting of GSO packets. A late driver may catch up 0.5 ms; in Linux it catches up in full while packets wait. Linux's
-//! failsafe clock decides in ingress mode only.
+//! Left out: `autorate-ingress`, `fwmark`, NAT lookup, and splitting of GSO packets. A late driver may catch up 0.5 ms; in
+//! Linux it catches up in full while packets wait.
 
 pub mod config;
 pub mod diffserv;
 mod flows;
+mod shaper;
 mod tin;
 
 use alloc::format;
@@ -16,8 +17,8 @@ use gamelane_core::{Bitrate, Instant, Outlet, Packet, Seed};
 
 use crate::discipline::{Backlog, QueueDiscipline};
 use crate::facts::{Isolates, QueueDescriptor, QueueFacts, Tc};
-use crate::pacer::Pacer;
-use tin::Tin;
+use shaper::{Charging, Shaper};
+use tin::{Queues, Tin};
 
 pub use crate::aqm::cobalt::Grace;
 pub use config::{CakeConfig, Isolation};
@@ -29,12 +30,22 @@ pub const CAKE: QueueDescriptor = QueueDescriptor {
     label: "CAKE",
     about: "CAKE: tins by DSCP, fair shares for hosts and flows, the COBALT AQM, and a shaper if `bandwidth` \
             is given.",
-    keys: &["acks", "bandwidth", "tins", "isolation", "rtt", "grace", "overhead"],
+    keys: &["acks", "bandwidth", "tins", "isolation", "rtt", "grace", "overhead", "ingress", "wash"],
     page: "cake",
     facts: QueueFacts {
         isolates: Isolates::Flows,
         plain: None,
-        tc: Tc { name: "cake", options: &[("rtt", "rtt"), ("tins", ""), ("isolation", ""), ("acks", "")] },
+        tc: Tc {
+            name: "cake",
+            options: &[
+                ("rtt", "rtt"),
+                ("tins", ""),
+                ("isolation", ""),
+                ("acks", ""),
+                ("ingress", ""),
+                ("wash", ""),
+            ],
+        },
     },
 };
 
@@ -43,7 +54,7 @@ pub const CAKE: QueueDescriptor = QueueDescriptor {
 pub struct Cake<B> {
     config: CakeConfig,
     /// The shaper; `None` sends as fast as the medium takes packets.
-    pacer: Option<Pacer>,
+    shaper: Option<Shaper>,
     tins: Vec<Tin<B>>,
     /// Index of the tin whose turn it is; used without a shaper only.
     turn: usize,
@@ -57,7 +68,7 @@ impl<B> Cake<B> {
         let tin = |(index, share)| Tin::new(config, share, seed, &format!("{path}/tin/{index}"));
         Self {
             config: *config,
-            pacer: config.bandwidth.map(|rate| Pacer::new(rate, config.overhead)),
+            shaper: config.bandwidth.map(|rate| Shaper::new(rate, config.overhead, config.ingress)),
             tins: config.diffserv.shares().iter().copied().enumerate().map(tin).collect(),
             turn: 0,
             limit: config.resolved_limit().bytes(),
@@ -68,7 +79,7 @@ impl<B> Cake<B> {
     /// Returns the index of the tin to serve. At least one tin must have packets. A tin also counts while an empty flow
     /// queue takes part in its rounds (`cake_dequeue`). That queue then leaves before other tins send.
     fn choose(&mut self, now: Instant) -> usize {
-        if self.pacer.is_some() {
+        if self.shaper.is_some() {
             return self.by_schedule(now);
         }
         // Without a shaper: deficit round robin by the weights of the tins.
@@ -90,8 +101,9 @@ impl<B> Cake<B> {
         let serving = self.tins.iter().enumerate().filter(|(_, tin)| tin.queues.has_rounds());
         let (mut best, mut soonest) = (0, Instant::MAX);
         for (index, tin) in serving {
-            if tin.next <= now || tin.next <= soonest {
-                (best, soonest) = (index, tin.next.max(now));
+            let next = tin.threshold.next;
+            if next <= now || next <= soonest {
+                (best, soonest) = (index, next.max(now));
             }
         }
         best
@@ -105,9 +117,27 @@ impl<B> Cake<B> {
                 longest(state).map(|(queue, bytes)| (bytes, core::cmp::Reverse(tin), queue))
             });
             let Some((_, core::cmp::Reverse(tin), queue)) = candidates.max() else { return };
-            self.tins[tin].queues.drop_head(queue, now, out);
+            self.with_drops(tin, now, out, |queues, out| queues.drop_head(queue, now, out));
             self.count();
         }
+    }
+
+    /// Does something to the queues of a tin, charging what they drop in ingress mode. Also returns the bytes charged.
+    fn with_drops<T>(
+        &mut self,
+        tin: usize,
+        now: Instant,
+        out: &mut dyn Outlet<B>,
+        work: impl FnOnce(&mut Queues<B>, &mut dyn Outlet<B>) -> T,
+    ) -> (T, i64) {
+        let Tin { queues, threshold, .. } = &mut self.tins[tin];
+        if !self.config.ingress {
+            return (work(queues, out), 0);
+        }
+        let (shaper, overhead) = (self.shaper.as_mut(), self.config.overhead);
+        let mut charging = Charging { shaper, threshold, overhead, now, bytes: 0, out };
+        let result = work(queues, &mut charging);
+        (result, charging.bytes as i64)
     }
 
     fn count(&mut self) {
@@ -116,36 +146,41 @@ impl<B> Cake<B> {
 }
 
 impl<B> QueueDiscipline<B> for Cake<B> {
-    fn enqueue(&mut self, packet: Packet<B>, now: Instant, out: &mut dyn Outlet<B>) {
-        let tin = &mut self.tins[self.config.diffserv.tin(packet.meta.dscp)];
-        if tin.backlog().is_empty() {
-            tin.next = tin.next.max(now);
-            if let Some(pacer) = self.pacer.as_mut().filter(|_| self.backlog.is_empty()) {
-                pacer.wake(now);
+    fn enqueue(&mut self, mut packet: Packet<B>, now: Instant, out: &mut dyn Outlet<B>) {
+        let index = self.config.diffserv.tin(packet.meta.dscp);
+        let Tin { queues, threshold, .. } = &mut self.tins[index];
+        if queues.backlog().is_empty() {
+            threshold.next = threshold.next.max(now);
+            if let Some(shaper) = self.shaper.as_mut().filter(|_| self.backlog.is_empty()) {
+                shaper.wake(now);
             }
         }
-        tin.queues.enqueue(packet, now, out);
+        if self.config.wash {
+            packet.meta.dscp = 0;
+        }
+        self.with_drops(index, now, out, |queues, out| queues.enqueue(packet, now, out));
         self.count();
         self.relieve(now, out);
     }
 
     fn dequeue(&mut self, now: Instant, out: &mut dyn Outlet<B>) -> Option<Packet<B>> {
-        if self.pacer.is_some_and(|pacer| now < pacer.next()) {
-            return None;
-        }
         let mut first = true;
-        while !self.backlog.is_empty() {
+        // Drops may have moved the shaper's clock (`goto begin` in `cake_dequeue`).
+        while !self.backlog.is_empty() && self.shaper.as_ref().is_none_or(|shaper| now >= shaper.next()) {
             let index = self.choose(now);
-            let tin = &mut self.tins[index];
             if first {
-                tin.queues.visit_decaying(now);
+                self.tins[index].queues.visit_decaying(now);
                 first = false;
             }
-            let packet = tin.queues.dequeue(now, out);
+            let (packet, dropped) = self.with_drops(index, now, out, |queues, out| queues.dequeue(now, out));
+            let tin = &mut self.tins[index];
+            tin.deficit -= dropped;
             if let Some(packet) = &packet {
-                tin.sent(self.config.overhead.wire_len(packet.meta.len), now);
-                if let Some(pacer) = &mut self.pacer {
-                    pacer.sent(packet.meta.len, now);
+                let len = self.config.overhead.wire_len(packet.meta.len);
+                tin.deficit -= len.bytes() as i64;
+                tin.threshold.charge(len, now);
+                if let Some(shaper) = &mut self.shaper {
+                    shaper.sent(packet.meta.len, now);
                 }
             }
             self.count();
@@ -161,14 +196,14 @@ impl<B> QueueDiscipline<B> for Cake<B> {
     }
 
     fn ready_at(&self) -> Option<Instant> {
-        (!self.backlog.is_empty()).then(|| self.pacer.map_or(Instant::ZERO, |pacer| pacer.next()))
+        (!self.backlog.is_empty()).then(|| self.shaper.as_ref().map_or(Instant::ZERO, Shaper::next))
     }
 
     /// As `cake_reconfigure`: rate, thresholds, targets, quanta and memory follow. What waits stays, unless the memory is too small for
     /// it when the next packet comes.
     fn set_rate(&mut self, rate: Bitrate) {
-        let Some(pacer) = &mut self.pacer else { return };
-        pacer.set_rate(rate);
+        let Some(shaper) = &mut self.shaper else { return };
+        shaper.set_rate(rate);
         self.config.bandwidth = Some(rate);
         self.limit = self.config.resolved_limit().bytes();
         for (tin, share) in self.tins.iter_mut().zip(self.config.diffserv.shares()) {

@@ -305,12 +305,97 @@ fn another_rate_holds_from_the_next_packet_on_and_thresholds_follow() {
     }
     // 10 ms apart at 1 Mbit/s. The fourth was due before the change.
     assert_eq!(times, [0, 10, 20, 30, 35]);
-    assert_eq!(queue.tins[2].rate, Some(Bitrate::from_bps(500_000)));
+    assert_eq!(queue.tins[2].threshold.rate, Some(Bitrate::from_bps(500_000)));
     // Without a rate of its own it takes none.
     let mut plain = cake(CakeConfig::default());
     plain.enqueue(from(1, [1, 2], 1250, 0, 0), Instant::ZERO, &mut ledger);
     QueueDiscipline::<u64>::set_rate(&mut plain, Bitrate::from_bps(1));
     assert_eq!(plain.ready_at(), Some(Instant::ZERO));
+}
+
+/// Times in ms at which all packets of `queue` leave, each as soon as it may.
+fn departures(queue: &mut Cake<u64>, ledger: &mut Ledger) -> Vec<u64> {
+    let mut times = Vec::new();
+    while let Some(at) = queue.ready_at() {
+        if queue.dequeue(at, ledger).is_some() {
+            times.push(at.as_nanos() / 1_000_000);
+        } else {
+            assert!(queue.ready_at().is_none_or(|ready| ready > at), "a driver would loop");
+        }
+    }
+    times
+}
+
+/// Gives the queue packets of flow 1 at time 0, each of 1250 B, which take 10 ms at 1 Mbit/s.
+fn fill(queue: &mut Cake<u64>, ledger: &mut Ledger, packets: u64) {
+    for body in 0..packets {
+        queue.enqueue(from(1, [1, 2], 1250, 0, body), Instant::ZERO, ledger);
+    }
+}
+
+#[test]
+fn in_ingress_mode_what_an_overflow_drops_takes_its_time_as_far_as_the_failsafe_lets_it() {
+    let memory = Some(ByteCount(5000));
+    let times = |ingress, packets| {
+        let (mut ledger, config) =
+            (Ledger::default(), CakeConfig { bandwidth: mbit(1), memory, ingress, ..CakeConfig::default() });
+        let mut queue = cake(config);
+        fill(&mut queue, &mut ledger, packets);
+        assert_eq!(ledger.dropped.len() as u64, packets - 4);
+        departures(&mut queue, &mut ledger)
+    };
+    assert_eq!(times(false, 5), [0, 10, 20, 30]);
+    // `time_next_packet` is at 10 ms after the drop and 20 ms after the first departure, `failsafe_next_packet` at 0 and 15
+    // ms. Then they are at 30 and 30, 40 and 45, and the first decides.
+    assert_eq!(times(true, 5), [0, 15, 30, 40]);
+    // Ten drops: the failsafe decides.
+    assert_eq!(times(true, 14), [0, 15, 30, 45]);
+}
+
+#[test]
+fn in_ingress_mode_a_flow_pays_for_what_its_law_drops() {
+    // Two flows of equal packets. The law drops those of flow 1 and marks those of flow 2.
+    let drops = |ingress| {
+        let config = CakeConfig { bandwidth: mbit(10), ingress, ..CakeConfig::default() };
+        let (mut queue, mut ledger) = (cake(config), Ledger::default());
+        fill(&mut queue, &mut ledger, 400);
+        for body in 400..800 {
+            let mut capable = from(2, [3, 4], 1250, 0, body);
+            capable.meta.ecn = Ecn::Ect0;
+            queue.enqueue(capable, Instant::ZERO, &mut ledger);
+        }
+        let (mut now, mut got) = (Instant::ZERO, [0_u64; 2]);
+        while now < Instant::from_millis(390) {
+            now = now.max(queue.ready_at().unwrap());
+            if let Some(packet) = queue.dequeue(now, &mut ledger) {
+                got[packet.meta.flow.index() - 1] += 1;
+            }
+        }
+        (got, ledger.dropped.len() as u64)
+    };
+    // 1 ms per packet, so 391 in all. Both flows get the same, unless drops count.
+    let ([first, second], dropped) = drops(false);
+    assert!(dropped > 5 && first.abs_diff(second) <= 1, "{first} {second} {dropped}");
+    let ([first, second], dropped) = drops(true);
+    assert!(dropped > 5 && (first + dropped).abs_diff(second) <= 1, "{first} {second} {dropped}");
+    assert!((first + second + dropped).abs_diff(391) <= 1, "{first} {second} {dropped}");
+}
+
+#[test]
+fn wash_clears_the_code_point_once_the_tin_is_known() {
+    let code_points = |wash| {
+        let mut queue = cake(CakeConfig { bandwidth: mbit(1), wash, ..CakeConfig::default() });
+        let mut ledger = Ledger::default();
+        queue.enqueue(from(1, [1, 2], 1250, 8, 0), Instant::ZERO, &mut ledger);
+        queue.enqueue(from(2, [3, 4], 200, 46, 1), Instant::ZERO, &mut ledger);
+        let mut next = || {
+            let packet = queue.dequeue(queue.ready_at().unwrap(), &mut ledger).unwrap();
+            (packet.body, packet.meta.dscp)
+        };
+        [next(), next()]
+    };
+    assert_eq!(code_points(false), [(1, 46), (0, 8)]);
+    assert_eq!(code_points(true), [(1, 0), (0, 0)]);
 }
 
 #[test]

@@ -12,13 +12,13 @@ use crate::config::Limit;
 use crate::discipline::{Backlog, QueueDiscipline};
 use crate::fq::{FlowQueues, FqParameters, Overload, Requeue};
 
+/// The flow queues of a tin.
+pub(super) type Queues<B> = FlowQueues<Cobalt, B, CakeFlows>;
+
 #[derive(Debug)]
 pub(super) struct Tin<B> {
-    pub(super) queues: FlowQueues<Cobalt, B, CakeFlows>,
-    /// Threshold rate; `None` without a shaper.
-    pub(super) rate: Option<Bitrate>,
-    /// Time from which the tin is within its threshold.
-    pub(super) next: Instant,
+    pub(super) queues: Queues<B>,
+    pub(super) threshold: Threshold,
     /// Bytes per round; used without a shaper only.
     pub(super) quantum: i64,
     pub(super) deficit: i64,
@@ -39,6 +39,7 @@ impl<B> Tin<B> {
             reset_on_reactivation: false,
             law_sees_total: false,
             ack_filter: config.ack_filter,
+            charges_drops: config.ingress,
         };
         let law = config.law(rate);
         let salt = seed.stream(&format!("{path}/salt")).bits();
@@ -47,8 +48,7 @@ impl<B> Tin<B> {
         let cobalt = |index| Cobalt::new(law, seed.stream(&format!("{path}/blue/{index}")));
         Self {
             queues: FlowQueues::with_selector(parameters, selector, cobalt),
-            rate,
-            next: Instant::ZERO,
+            threshold: Threshold { rate, next: Instant::ZERO },
             quantum: share.quantum,
             deficit: 0,
         }
@@ -56,18 +56,29 @@ impl<B> Tin<B> {
 
     /// Sets the rate of the shaper (`cake_set_rate`).
     pub(super) fn set_rate(&mut self, config: &CakeConfig, share: Share) {
-        self.rate = config.bandwidth.map(|rate| share.threshold(rate));
-        let law = config.law(self.rate);
-        self.queues.retune(CakeConfig::flow_quantum(self.rate), |cobalt| cobalt.retune(law));
+        let rate = config.bandwidth.map(|rate| share.threshold(rate));
+        self.threshold.rate = rate;
+        let law = config.law(rate);
+        self.queues.retune(CakeConfig::flow_quantum(rate), |cobalt| cobalt.retune(law));
     }
 
     pub(super) fn backlog(&self) -> Backlog {
         self.queues.backlog()
     }
+}
 
-    /// Accounts for a packet of `len` that the tin sends at `now`.
-    pub(super) fn sent(&mut self, len: WireLen, now: Instant) {
-        self.deficit -= len.bytes() as i64;
+/// Virtual clock of a tin's threshold rate.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Threshold {
+    /// The rate; `None` without a shaper.
+    pub(super) rate: Option<Bitrate>,
+    /// Time from which the tin is within its threshold.
+    pub(super) next: Instant,
+}
+
+impl Threshold {
+    /// Accounts for a packet of `len` at `now` (`cake_advance_shaper`).
+    pub(super) fn charge(&mut self, len: WireLen, now: Instant) {
         let Some(rate) = self.rate else { return };
         let time = rate.time_to_send(len);
         // A tin that sent less than its threshold keeps the difference as credit. A tin that sent more has to wait for

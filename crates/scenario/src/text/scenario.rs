@@ -9,6 +9,7 @@ use toml::{Table, Value};
 
 use super::build;
 use super::error::{Fault, Refusal, ScenarioError};
+use super::keys::queue::instead_of;
 use super::keys::tcp::stack_or_keys;
 use super::keys::{Flow, Gateway, Link, Tcp};
 use super::origin::{Origin, Path, Step, line_of};
@@ -188,6 +189,12 @@ fn refused_by_serde(error: &serde_path_to_error::Error<toml::de::Error>, origin:
         }
     }
     let mut fault = Fault::read(text);
+    if fault.allowed.as_ref().is_some_and(|keys| keys.contains("isolation"))
+        && let Some(Step::Key(given)) = path.0.last()
+        && let Some(hint) = instead_of(given)
+    {
+        fault = fault.hint(hint);
+    }
     // The words of presets are gone before serde reads, so it does not know them.
     if let ([Step::Key(given)], Some(known)) = (path.0.as_slice(), &fault.allowed)
         && text.starts_with("unknown field")

@@ -199,6 +199,8 @@ fn push_cake<P: Pusher>(attributes: PushCakeAttrs<P>, cake: &Cake) -> PushCakeAt
             AckFilterMode::Conservative => 1,
             AckFilterMode::Aggressive => 2,
         })
+        .push_ingress(cake.ingress.into())
+        .push_wash(cake.wash.into())
         .push_rtt(micros(cake.rtt))
         .push_split_gso(1)
         .push_atm(match cake.overhead {

@@ -157,6 +157,8 @@ fn cake_config(queue: &Queue, below: &Below, place: &Place<'_>) -> Result<CakeCo
         },
         overhead: overhead(queue, below, place)?,
         ack_filter,
+        ingress: queue.ingress.unwrap_or(plain.ingress),
+        wash: queue.wash.unwrap_or(plain.wash),
         memory,
     })
 }

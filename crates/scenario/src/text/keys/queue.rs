@@ -72,6 +72,14 @@ pub struct Queue {
     /// it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overhead: Option<Overhead>,
+    /// CAKE: counts the packets it drops as sent. Use it downstream, where they have already crossed the link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "false"))]
+    pub ingress: Option<bool>,
+    /// CAKE: sets the DSCP of every packet to 0 once it has chosen the tin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "false"))]
+    pub wash: Option<bool>,
     /// DualPI2: coupling factor k, from the base probability to the marking probability of L4S. Above 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "2"))]
@@ -120,6 +128,8 @@ impl Default for Queue {
             rtt: None,
             grace: None,
             overhead: None,
+            ingress: None,
+            wash: None,
             coupling: None,
             alpha: None,
             beta: None,
@@ -219,6 +229,20 @@ impl Queue {
     }
 }
 
+/// What to write instead of an option of tc-cake(8) that is no key of a queue.
+pub(crate) fn instead_of(option: &str) -> Option<&'static str> {
+    let option = option.to_lowercase().replace('_', "-");
+    match option.strip_prefix("no-").or_else(|| option.strip_prefix("no")).unwrap_or(&option) {
+        "nat" => Some("leave it out: on a router, gamelane switches CAKE's `nat` on where it is needed"),
+        "fwmark" => {
+            Some("write queue = \"htb\" with [[gateway.class]] and [[gateway.rule]]: CAKE sorts by DSCP only")
+        }
+        "autorate-ingress" => Some("write autorate = true in [gateway]: it sets CAKE's rate"),
+        "split-gso" => Some("leave it out: large packets are always split"),
+        _ => None,
+    }
+}
+
 selective! {
     Queue;
     everywhere: queue, parameters, limit;
@@ -237,6 +261,8 @@ selective! {
         rtt,
         grace,
         overhead,
+        ingress,
+        wash,
         coupling,
         alpha,
         beta,

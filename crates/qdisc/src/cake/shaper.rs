@@ -1,0 +1,89 @@
+//! CAKE's shaper, and what dropped packets cost in ingress mode.
+
+use gamelane_core::{Bitrate, DropReason, Instant, IpLen, MarkReason, Outlet, Overhead, Packet, PacketMeta};
+
+use super::tin::Threshold;
+use crate::pacer::Pacer;
+
+/// When the next packet may leave.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shaper {
+    pacer: Pacer,
+    /// In ingress mode dropped packets move the first clock alone. This one, at two thirds of the rate, keeps them from
+    /// stopping the queue (`failsafe_next_packet`).
+    failsafe: Option<Pacer>,
+}
+
+impl Shaper {
+    pub(super) fn new(rate: Bitrate, overhead: Overhead, ingress: bool) -> Self {
+        let failsafe = ingress.then(|| Pacer::new(two_thirds(rate), overhead));
+        Self { pacer: Pacer::new(rate, overhead), failsafe }
+    }
+
+    pub(super) fn set_rate(&mut self, rate: Bitrate) {
+        self.pacer.set_rate(rate);
+        if let Some(failsafe) = &mut self.failsafe {
+            failsafe.set_rate(two_thirds(rate));
+        }
+    }
+
+    /// Time from which the next packet may be sent.
+    pub(super) fn next(&self) -> Instant {
+        let next = self.pacer.next();
+        self.failsafe.map_or(next, |failsafe| next.min(failsafe.next()))
+    }
+
+    /// Learns that a packet arrived while none waited. Idle time gives no credit.
+    pub(super) fn wake(&mut self, now: Instant) {
+        if self.pacer.wake(now)
+            && let Some(failsafe) = &mut self.failsafe
+        {
+            failsafe.restart(now);
+        }
+    }
+
+    /// Accounts for a packet of `len` sent at `now`.
+    pub(super) fn sent(&mut self, len: IpLen, now: Instant) {
+        self.pacer.charge(len, now);
+        if let Some(failsafe) = &mut self.failsafe {
+            failsafe.charge(len, now);
+        }
+    }
+
+    /// Accounts for a packet of `len` dropped at `now`.
+    fn dropped(&mut self, len: IpLen, now: Instant) {
+        self.pacer.charge(len, now);
+    }
+}
+
+/// At this rate each packet takes half as long again.
+const fn two_thirds(rate: Bitrate) -> Bitrate {
+    Bitrate::from_bps(rate.bps().saturating_mul(2) / 3)
+}
+
+/// Charges dropped packets to the clocks of the shaper and of the tin that they were in.
+pub(super) struct Charging<'a, B> {
+    pub(super) shaper: Option<&'a mut Shaper>,
+    pub(super) threshold: &'a mut Threshold,
+    pub(super) overhead: Overhead,
+    pub(super) now: Instant,
+    /// Bytes on the wire of the packets dropped so far.
+    pub(super) bytes: u64,
+    pub(super) out: &'a mut dyn Outlet<B>,
+}
+
+impl<B> Outlet<B> for Charging<'_, B> {
+    fn dropped(&mut self, packet: Packet<B>, reason: DropReason) {
+        let len = self.overhead.wire_len(packet.meta.len);
+        self.bytes += len.bytes();
+        self.threshold.charge(len, self.now);
+        if let Some(shaper) = &mut self.shaper {
+            shaper.dropped(packet.meta.len, self.now);
+        }
+        self.out.dropped(packet, reason);
+    }
+
+    fn marked(&mut self, meta: &PacketMeta, reason: MarkReason) {
+        self.out.marked(meta, reason);
+    }
+}
