@@ -98,6 +98,42 @@ def test_a_gateway_does_the_same_simulated_in_user_space_and_by_linux(tmp_path: 
         assert abs(row["difference_ms"]) < 1, (sources, row)
 
 
+DOWNLOADS = """
+name = "downloads"
+duration = "15s"
+[link]
+down = "20mbit"
+up = "5mbit"
+rtt = "40ms"
+[gateway]
+shape = { up = "4700kbit", down = "17mbit" }
+up = { queue = "cake" }
+down = { queue = "cake" }
+[[flow]]
+name = "downloads"
+app = "bulk"
+direction = "down"
+connections = 24
+"""
+
+
+def test_drops_of_cake_count_in_ingress_mode_simulated_in_user_space_and_by_linux(tmp_path: Path) -> None:
+    command = Command(tmp_path, DOWNLOADS)
+    both = ("--compare", "gateway.down.ingress=false,true", "--json")
+    engines = {"sim": (), "lab": ("--vm",), "kernel": ("--vm",)}
+    found = {engine: flows(command.run(*both, *more, engine=engine)[0]) for engine, more in engines.items()}
+    figures = {
+        engine: {mode: [each["downloads"]["rtt_ms"][q] for q in ("p50", "p95")] for mode, each in modes.items()}
+        for engine, modes in found.items()
+    }
+    assert figures["sim"] == {mode: pytest.approx(kernel, rel=0.05) for mode, kernel in figures["kernel"].items()}
+    assert figures["lab"] == {mode: pytest.approx(kernel, rel=0.05) for mode, kernel in figures["kernel"].items()}
+    for modes in found.values():
+        passed, charged = (modes[mode]["downloads"]["goodput_bps"] for mode in ("false", "true"))
+        # Of 17 Mbit/s, 7 % of the packets are dropped. They take time of the shaper only in ingress mode.
+        assert 0.9 < charged / passed < 0.95
+
+
 def test_bbr_runs_in_a_guest_and_is_refused_by_the_simulator(tmp_path: Path) -> None:
     command = Command(
         tmp_path, LONGER.replace('duration = "6s"', 'duration = "12s"').replace(', receive_window = "64KiB"', "")
