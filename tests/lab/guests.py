@@ -5,11 +5,12 @@ from __future__ import annotations
 import shutil
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 from gamelane import programs
 from gamelane.errors import LabError
-from gamelane.guest import boot, qemu
+from gamelane.guest import boot, cloud, qemu
 from gamelane.guest.kinds import SCRIPT
 from tests.conftest import ROOT
 from tests.needs import lacking
@@ -17,10 +18,14 @@ from tests.needs import lacking
 PATH = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 
 
-def said_by(script: str, folder: Path, *tools: str) -> list[str]:
-    """Run a script with the gateway's program in QEMU, and return its lines. It also needs the `tools`."""
+def said_by(script: str, folder: Path, *tools: str, kernel: cloud.Kernel | None = None) -> list[str]:
+    """Run a script with the gateway's program in QEMU, and return its lines. It also needs the `tools`.
+
+    The `kernel` is the one in the cache unless another is given.
+    """
     try:
         guest = qemu.Qemu.find()
+        guest = replace(guest, kernel=kernel or guest.kernel)
     except LabError as error:
         lacking(str(error).splitlines()[0])
     found = [Path(tool) for tool in map(shutil.which, tools) if tool]

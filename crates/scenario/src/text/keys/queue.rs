@@ -48,8 +48,7 @@ pub struct Queue {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "plain"))]
     pub acks: Option<Acks>,
-    /// Rate of the queue's own shaper. CAKE's default is the rate of `shape`, or none if autorate changes that rate. `false` gives CAKE
-    /// no rate. HTB's default is the rate of `shape`, or else that of the link if it is fixed. `false` gives HTB its default.
+    /// Rate of the queue's own shaper. CAKE's default is the rate of `shape`. `false` gives CAKE no rate. HTB's default is the rate of `shape`, or else that of the link if it is fixed. `false` gives HTB its default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Switch<Rate>>,
     /// CAKE: tins, which sort packets by DSCP.
