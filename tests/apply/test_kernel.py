@@ -20,8 +20,8 @@ from gamelane.guest import boot, uml
 from gamelane.guest.kinds import SCRIPT
 from gamelane.lab.namespaces import Host, Lab, missing
 from tests.apply.test_recipes import PRIORITY, QUEUE
+from tests.guest.guests import PATH
 from tests.lab.conftest import program
-from tests.lab.guests import PATH
 from tests.lab.routed import Routed, routed
 from tests.needs import lacking, needs
 
@@ -72,7 +72,10 @@ def settings(queue: str) -> dict[str, str]:
         "pie": {"target": "20ms", "update": "20ms", "ecn": "false"},
         "fq_codel": {"target": "7ms", "interval": "90ms", "quantum": "300B", "flows": "512", "ecn": "false"},
         "fq_pie": {"target": "20ms", "update": "20ms", "quantum": "300B", "flows": "512", "ecn": "true"},
-        "cake": {"rtt": "50ms", "tins": "diffserv4", "isolation": "dual-srchost", "acks": "filter-aggressive"},
+        "cake": {
+            **{"rtt": "50ms", "tins": "diffserv4", "isolation": "dual-srchost", "acks": "filter-aggressive"},
+            **{"ingress": "true", "wash": "true"},
+        },
     }
     return keys | {f"gateway.*.{key}": value for key, value in own.get(queue, {}).items()}
 

@@ -93,6 +93,13 @@ def test_cake_filters_acks_and_counts_the_framing() -> None:
     assert (section["linklayer"], section["overhead"]) == ("atm", "40")
 
 
+def test_drops_of_cake_count_and_code_points_are_cleared_downstream() -> None:
+    keys = {QUEUE: "cake", "gateway.*.limit": "4MiB", "gateway.down.ingress": "true", "gateway.down.wash": "true"}
+    section = found("household", keys)
+    assert section["iqdisc_opts"] == "memlimit 4194304 ingress wash"
+    assert (section["squash_dscp"], section["eqdisc_opts"]) == ("1", "memlimit 4194304")
+
+
 def test_fixed_bytes_are_counted_from_the_packet_or_from_the_frame() -> None:
     keys = {"gateway.*.limit": "4MiB", "link.overhead": '{ kind = "fixed", bytes = 44 }'}
     section = found("household", {**keys, QUEUE: "cake"})

@@ -49,7 +49,7 @@ class Command:
 
     def run(self, *words: str | Path, engine: str = "lab") -> tuple[str, str]:
         with self.start(*words, engine=engine) as process:
-            said, complaint = process.communicate(timeout=240)
+            said, complaint = process.communicate(timeout=600)
         assert process.returncode == 0, complaint
         return said, complaint
 

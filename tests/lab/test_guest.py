@@ -90,11 +90,11 @@ def test_a_guest_that_hangs_is_ended_and_named(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_progress_keeps_a_slow_guest_alive(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(boot, "SILENT_S", 5)
-    (tmp_path / SCRIPT).write_text("for at in 1 2 3; do echo gamelane at $at; sleep 0.1; done; echo done $SEED")
+    monkeypatch.setattr(boot, "SILENT_S", 3)
+    (tmp_path / SCRIPT).write_text("for at in 1 2 3 4 5; do echo gamelane at $at; sleep 1; done; echo done $SEED")
     watch = boot.Watch("slow", 1, threading.Event())
     assert list(boot.boot(Pretended(""), tmp_path, watch) or ()) == ["done 1"]
-    assert watch.at_s == 3
+    assert watch.at_s == 5
 
 
 def test_nothing_boots_if_one_of_the_jobs_is_refused(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ pub struct PacketMeta {
     pub protocol: Protocol,
     /// ECN field. A queue that marks the packet sets [`Ecn::Ce`].
     pub ecn: Ecn,
-    /// Differentiated services code point, 0 to 63.
+    /// Differentiated services code point, 0 to 63. CAKE's `wash` sets it to 0.
     pub dscp: u8,
     /// Class that the classifier gave it. Queues with classes sort by it.
     pub class: ClassId,

@@ -1,4 +1,4 @@
-//! Linux's own queues, set up by the program. This machine's kernel need not have every discipline; `tests/lab/test_kernel_gateway.py`
+//! Linux's own queues, set up by the program. This machine's kernel need not have every discipline; `tests/guest/test_kernel_gateway.py`
 //! has one that does.
 
 use std::path::PathBuf;

@@ -137,6 +137,20 @@ fn a_packet_with_another_code_point_or_mark_has_a_right_checksum_and_changes_not
 }
 
 #[test]
+fn the_traffic_class_of_ipv6_lies_across_two_bytes() {
+    let mut before = vec![2; 12];
+    before.extend([0x86, 0xdd, 0x6b, 0xa5, 0x43, 0x21, 0, 8, 17, 64]);
+    before.resize(14 + 40, 7);
+    before.extend([0, 9, 0, 9, 0, 8, 1, 2]);
+    let headers = Headers::parse(&before);
+    assert_eq!(headers.ip.map(|ip| (ip.dscp, ip.ecn)), Some((46, Ecn::Ect0)));
+    let mut after = before.clone();
+    headers.write_traffic_class(&mut after, 8, Ecn::Ce);
+    assert_eq!(after[14..18], [0x62, 0x35, 0x43, 0x21]);
+    assert_eq!(after[18..], before[18..]);
+}
+
+#[test]
 fn cake_clears_the_code_point_and_keeps_the_mark() {
     for (wash, class) in [(true, 0x02), (false, 0xba)] {
         let config = format!("up = {{ queue = \"cake\", wash = {wash} }}");

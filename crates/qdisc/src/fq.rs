@@ -86,8 +86,9 @@ pub struct FqParameters {
     pub law_sees_total: bool,
     /// Which redundant ACKs are dropped.
     pub ack_filter: AckFilterMode,
-    /// Whether a flow pays for the packets that its law drops, as for those it sends (CAKE's `ingress`). Then
-    /// `dequeue` also returns once per emptied queue, since its caller may have to wait by then.
+    /// Whether a flow pays for the packets that its law drops, as for those it sends (CAKE's `ingress`). Then `dequeue`
+    /// also returns `None` after it emptied a queue, because drops may have moved the caller's clock. The caller looks
+    /// at its clock and asks again.
     pub charges_drops: bool,
 }
 

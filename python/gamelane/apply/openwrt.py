@@ -69,7 +69,7 @@ def _cake(plan: Plan) -> dict[str, str]:
         "qdisc": "cake",
         "script": "piece_of_cake.qos" if single else "layer_cake.qos",
         # Otherwise SQM clears code points downstream, or does not read them.
-        "squash_dscp": "0",
+        "squash_dscp": "1" if any(lane.way == "down" and lane.queue.get("wash") for lane in plan.lanes) else "0",
         "squash_ingress": "0",
         "linklayer": "atm" if lane.framing.kind == "atm" else "ethernet",
         "overhead": str(lane.framing.overhead),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import queue
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -85,13 +85,12 @@ def _running(guest: Guest, folder: Path, seed: int, hear: Callable[[str], None])
 
     listener = threading.Thread(target=listen, daemon=True)
     listener.start()
-    core = _cores.get()
     try:
-        with suppress(OSError):
-            os.sched_setaffinity(process.pid, {core})
-        yield process
+        with _core() as core:
+            with suppress(OSError):
+                os.sched_setaffinity(process.pid, {core})
+            yield process
     finally:
-        _cores.put(core)
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -100,27 +99,19 @@ def _running(guest: Guest, folder: Path, seed: int, hear: Callable[[str], None])
             process.stdout.close()
 
 
-class _Cores:
-    """Gives each guest a core. Kernel and programs of a guest wait for each other, so one core is twice as fast."""
+@contextmanager
+def _core() -> Iterator[int]:
+    """Take a core that no other guest of this machine has, or any if there is none.
 
-    def __init__(self) -> None:
-        self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
-        own = sorted(os.sched_getaffinity(0))
-        first = os.getpid() % len(own)  # another command has probably begun at another core
-        self._all = own[first:] + own[:first]
-        for core in self._all:
-            self._free.put(core)
-
-    def get(self) -> int:
-        """Take a free core, or any if there is none."""
-        try:
-            return self._free.get_nowait()
-        except queue.Empty:
-            return self._all[0]
-
-    def put(self, core: int) -> None:
-        """Give a core back."""
-        self._free.put(core)
-
-
-_cores = _Cores()
+    Kernel and programs of a guest wait for each other, so one core is twice as fast. A name of a socket is free again
+    however its process ends.
+    """
+    own = sorted(os.sched_getaffinity(0))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as taken:
+        for core in own:
+            with suppress(OSError):
+                taken.bind(f"\0gamelane-guest-core-{core}")
+                break
+        else:
+            core = own[os.getpid() % len(own)]
+        yield core

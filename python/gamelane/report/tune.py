@@ -96,7 +96,7 @@ def words(settings: Settings) -> str:
 
 
 BRACKETS = re.compile(r'[][{}"]')
-LEFT_OUT = {("acks", "plain"), ("voap", "false"), ("autorate", "false")}
+LEFT_OUT = {("acks", "plain"), ("voap", "false"), ("autorate", "false"), ("ingress", "false"), ("wash", "false")}
 
 
 def _rates(shape: str) -> str:

@@ -59,8 +59,8 @@ pub struct CakeConfig {
     pub overhead: Overhead,
     /// Which redundant ACKs are dropped.
     pub ack_filter: AckFilterMode,
-    /// Whether dropped packets count as sent (`ingress`). They do where packets have already passed the narrow link, which
-    /// is so downstream.
+    /// Whether dropped packets count as sent (`ingress`). For the downstream, where a dropped packet has already crossed
+    /// the link.
     pub ingress: bool,
     /// Whether the code point of each packet becomes 0 once its tin is known (`wash`).
     pub wash: bool,

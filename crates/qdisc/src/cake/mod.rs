@@ -2,7 +2,7 @@
 //! burst, tins by DSCP, flow queues with fairness between hosts, Cobalt in each flow queue, an ACK filter and
 //! link-layer overhead.
 //!
-//! Left out: `autorate-ingress`, `fwmark`, NAT lookup, and splitting of GSO packets. A late driver may catch up 0.5 ms; in
+//! Left out: `autorate-ingress`, `fwmark` and NAT lookup. No packet here is a joined one (GSO). A late driver may catch up 0.5 ms; in
 //! Linux it catches up in full while packets wait.
 
 pub mod config;
@@ -122,7 +122,7 @@ impl<B> Cake<B> {
         }
     }
 
-    /// Does something to the queues of a tin, charging what they drop in ingress mode. Also returns the bytes charged.
+    /// Runs `work` on the queues of a tin. In ingress mode it charges what they drop, and also returns the bytes charged.
     fn with_drops<T>(
         &mut self,
         tin: usize,

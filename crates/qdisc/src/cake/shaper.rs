@@ -9,8 +9,8 @@ use crate::pacer::Pacer;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shaper {
     pacer: Pacer,
-    /// In ingress mode dropped packets move the first clock alone. This one, at two thirds of the rate, keeps them from
-    /// stopping the queue (`failsafe_next_packet`).
+    /// In ingress mode dropped packets move the first clock alone. This one runs at two thirds of the rate since packets
+    /// last began to wait, and the earlier clock decides (`failsafe_next_packet`).
     failsafe: Option<Pacer>,
 }
 

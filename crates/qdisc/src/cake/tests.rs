@@ -353,6 +353,88 @@ fn in_ingress_mode_what_an_overflow_drops_takes_its_time_as_far_as_the_failsafe_
 }
 
 #[test]
+fn after_a_long_time_without_drops_the_failsafe_is_far_ahead() {
+    let config = CakeConfig {
+        bandwidth: mbit(1),
+        memory: Some(ByteCount(5000)),
+        ingress: true,
+        ..CakeConfig::default()
+    };
+    let (mut queue, mut ledger) = (cake(config), Ledger::default());
+    fill(&mut queue, &mut ledger, 2);
+    // There is always a packet waiting. The failsafe gets 5 ms ahead with each packet sent.
+    for number in 0..20 {
+        let at = queue.ready_at().unwrap();
+        assert_eq!(at, Instant::from_millis(number * 10));
+        queue.dequeue(at, &mut ledger).unwrap();
+        queue.enqueue(from(1, [1, 2], 1250, 0, 0), at, &mut ledger);
+    }
+    let now = Instant::from_millis(200);
+    assert_eq!(queue.ready_at(), Some(now));
+    // Forty drops would take 400 ms. The failsafe lets go at 20 x 15 ms.
+    for _ in 0..42 {
+        queue.enqueue(from(1, [1, 2], 1250, 0, 0), now, &mut ledger);
+    }
+    assert_eq!(ledger.dropped.len(), 40);
+    assert_eq!(queue.ready_at().map(|at| at.as_nanos() / 1_000_000), Some(300));
+}
+
+#[test]
+fn in_ingress_mode_a_filtered_ack_takes_its_time_too() {
+    let at_last = |ingress| {
+        let config = CakeConfig {
+            bandwidth: mbit(1),
+            ack_filter: AckFilterMode::Aggressive,
+            ingress,
+            ..CakeConfig::default()
+        };
+        let (mut queue, mut ledger) = (cake(config), Ledger::default());
+        for number in 0..3 {
+            let mut ack = from(1, [1, 2], 125, 0, u64::from(number));
+            (ack.meta.ack, ack.meta.ack_number) = (gamelane_core::AckKind::Plain, number * 1000);
+            queue.enqueue(ack, Instant::ZERO, &mut ledger);
+        }
+        assert_eq!(ledger.dropped.len(), 2);
+        fill(&mut queue, &mut ledger, 2);
+        departures(&mut queue, &mut ledger)
+    };
+    // 1 ms per ACK. After it, the shaper is at 1 ms or at 3 ms, and the failsafe at 1.5 ms.
+    assert_eq!(at_last(false), [0, 1, 11]);
+    assert_eq!(at_last(true), [0, 1, 13]);
+}
+
+#[test]
+fn in_ingress_mode_drops_use_up_the_threshold_of_their_own_tin() {
+    let first = |ingress| {
+        let memory = Some(ByteCount(5001));
+        let config = CakeConfig { bandwidth: mbit(1), memory, ingress, ..CakeConfig::default() };
+        let (mut queue, mut ledger) = (cake(config), Ledger::default());
+        // Voice within its threshold goes first. Four packets wait, and the fifth drops one of the voice.
+        for body in 0..5 {
+            queue.enqueue(from(1, [1, 2], 1250, 46, body), Instant::ZERO, &mut ledger);
+        }
+        assert_eq!(ledger.dropped.len(), 1);
+        queue.enqueue(from(2, [3, 4], 1, 0, 10), Instant::ZERO, &mut ledger);
+        queue.dequeue(queue.ready_at().unwrap(), &mut ledger).unwrap().body
+    };
+    assert_eq!(first(false), 1);
+    assert_eq!(first(true), 10);
+}
+
+#[test]
+fn in_ingress_mode_both_clocks_follow_another_rate() {
+    let memory = Some(ByteCount(5000));
+    let config = CakeConfig { bandwidth: mbit(1), memory, ingress: true, ..CakeConfig::default() };
+    let (mut queue, mut ledger) = (cake(config), Ledger::default());
+    fill(&mut queue, &mut ledger, 4);
+    queue.set_rate(Bitrate::from_bps(2_000_000));
+    fill(&mut queue, &mut ledger, 10);
+    assert_eq!(ledger.dropped.len(), 10);
+    // 5 ms per packet; ten drops, so the failsafe decides.
+    assert_eq!(departures(&mut queue, &mut ledger), [0, 7, 15, 22]);
+}
+
+#[test]
 fn in_ingress_mode_a_flow_pays_for_what_its_law_drops() {
     // Two flows of equal packets. The law drops those of flow 1 and marks those of flow 2.
     let drops = |ingress| {

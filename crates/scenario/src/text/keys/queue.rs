@@ -48,7 +48,8 @@ pub struct Queue {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "plain"))]
     pub acks: Option<Acks>,
-    /// Rate of the queue's own shaper. CAKE's default is the rate of `shape`. `false` gives CAKE no rate. HTB's default is the rate of `shape`, or else that of the link if it is fixed. `false` gives HTB its default.
+    /// Rate of the queue's own shaper. CAKE's default is the rate of `shape`. `false` gives CAKE no rate. HTB's default is
+    /// the rate of `shape`, or else that of the link if it is fixed. `false` gives HTB its default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Switch<Rate>>,
     /// CAKE: tins, which sort packets by DSCP.
@@ -229,17 +230,33 @@ impl Queue {
 }
 
 /// What to write instead of an option of tc-cake(8) that is no key of a queue.
-pub(crate) fn instead_of(option: &str) -> Option<&'static str> {
+pub(crate) fn instead_of(option: &str) -> Option<String> {
     let option = option.to_lowercase().replace('_', "-");
-    match option.strip_prefix("no-").or_else(|| option.strip_prefix("no")).unwrap_or(&option) {
-        "nat" => Some("leave it out: on a router, gamelane switches CAKE's `nat` on where it is needed"),
-        "fwmark" => {
-            Some("write queue = \"htb\" with [[gateway.class]] and [[gateway.rule]]: CAKE sorts by DSCP only")
-        }
-        "autorate-ingress" => Some("write autorate = true in [gateway]: it sets CAKE's rate"),
-        "split-gso" => Some("leave it out: large packets are always split"),
-        _ => None,
+    if option.parse::<Tins>().is_ok() {
+        return Some(format!("write tins = \"{option}\""));
     }
+    if option.parse::<Isolation>().is_ok() && option != "flows" {
+        return Some(format!("write isolation = \"{option}\""));
+    }
+    let hint = match option.strip_prefix("no-").or_else(|| option.strip_prefix("no")).unwrap_or(&option) {
+        "nat" => "leave it out: on a router, gamelane switches CAKE's `nat` on where it is needed",
+        "fwmark" => {
+            "write queue = \"htb\" with [[gateway.class]] and [[gateway.rule]]: CAKE sorts by DSCP only"
+        }
+        "autorate-ingress" => "write autorate = true and a shape in [gateway]: it sets CAKE's rate",
+        "split-gso" => "leave it out: large packets are always split",
+        "egress" => "write ingress = false",
+        "wash" => "write wash = false",
+        "ack-filter" => "write acks = \"filter\"",
+        "ack-filter-aggressive" => "write acks = \"filter-aggressive\"",
+        "memlimit" => "write limit, such as limit = \"4MiB\"",
+        "unlimited" => "write bandwidth = false",
+        "mpu" | "atm" | "ptm" | "ethernet" | "docsis" => {
+            "write overhead, such as overhead = \"docsis\" or { kind = \"ptm\", bytes = 22 }"
+        }
+        _ => return None,
+    };
+    Some(hint.into())
 }
 
 selective! {

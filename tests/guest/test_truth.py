@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from tests.lab import kernels
-from tests.lab.guests import said_by
+from tests.guest import kernels
+from tests.guest.guests import said_by
 
 FEW = 8
 """Packets of about 2000."""
-KERNELS = {"6.12": None, "6.1": "bookworm", "7": "trixie-backports"}
-"""The kernel in the cache, and the newest of two releases of Debian."""
+KERNELS = {"cached": None, "6.1": "bookworm", "newest": "trixie-backports"}
+"""The kernel in the cache, and those of two releases of Debian."""
 
 
 @pytest.fixture(scope="module", params=KERNELS)
@@ -21,7 +21,7 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     """Return what the program and the game saw, by queue."""
     release = KERNELS[request.param]
     kernel = kernels.of(release) if release else None
-    assert kernel is None or kernel.version.startswith(request.param)
+    assert request.param != "6.1" or (kernel and kernel.version.startswith("6.1."))
     lines = said_by("truth_guest.py", tmp_path_factory.mktemp("truth"), kernel=kernel)
     assert all(line.startswith("{") for line in lines), lines
     found = {each["queue"]: each for each in map(json.loads, lines)}

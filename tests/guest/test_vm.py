@@ -143,7 +143,7 @@ def test_bbr_runs_in_a_guest_and_is_refused_by_the_simulator(tmp_path: Path) -> 
     # CUBIC fills the queue of a second; BBR keeps two bandwidth-delay products in flight.
     assert found["cubic"]["quake3"]["rtt_ms"]["p50"] > 3 * found["bbr"]["quake3"]["rtt_ms"]["p50"]
     with command.start(*compared, engine="sim") as process:
-        _, complaint = process.communicate(timeout=240)
+        _, complaint = process.communicate(timeout=600)
     assert process.returncode == 2
     assert "the simulator does not have this congestion control" in complaint
     assert "--engine kernel --vm" in complaint
@@ -191,7 +191,7 @@ def test_the_lab_runs_in_a_guest_too(tmp_path: Path) -> None:
 def test_what_the_kernel_lacks_is_refused_before_anything_boots(tmp_path: Path) -> None:
     command = Command(tmp_path, LONGER)
     with command.start("--vm", "--set", "gateway.voap=true", engine="kernel") as process:
-        _, complaint = process.communicate(timeout=240)
+        _, complaint = process.communicate(timeout=600)
     assert process.returncode == 2
     assert "`gateway.voap`" in complaint
     assert "hint:" in complaint
@@ -207,7 +207,7 @@ def test_ctrl_c_keeps_the_finished_runs_and_ends_the_guests(tmp_path: Path) -> N
             if "1 of 40 runs finished" in line:
                 break
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=240)
+        process.communicate(timeout=600)
     assert process.returncode == 130, heard
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert 1 <= len(manifest["variants"][0]["runs"]) < 40

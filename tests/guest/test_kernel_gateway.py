@@ -13,7 +13,7 @@ from gamelane.errors import LabError
 from gamelane.guest import boot, uml
 from gamelane.guest.kinds import SCRIPT
 from tests.conftest import ROOT
-from tests.lab.guests import PATH, said_by
+from tests.guest.guests import PATH, said_by
 from tests.needs import lacking
 
 FRAMINGS = ("none", "ethernet", "docsis", "atm", "ptm")
@@ -75,7 +75,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     (folder / "cases").write_text("".join(f"{case}\n" for case in _cases()))
     (folder / "queues").write_text("".join(f"{queue}\n" for queue in QUEUES))
     (folder / "classes.toml").write_text(CLASSES)
-    here, program = ROOT / "tests" / "lab", programs.GATEWAY.find()
+    here, program = ROOT / "tests" / "guest", programs.GATEWAY.find()
     runs = ("sh", "kernel_gateway.sh"), (sys.executable, "life_guest.py"), (sys.executable, "router_guest.py")
     script = "; ".join(f"{by} {here}/{file} {program} >> said 2>&1" for by, file in runs)
     (folder / SCRIPT).write_text(guest.script(folder, PATH, ["sh", "-c", script]))

@@ -1,4 +1,4 @@
-"""Debian's kernels of other releases, for guests. An apt of their own knows one release each."""
+"""Kernels of other releases of Debian, for guests. Each release has folders of apt of its own, which know only it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ Dir::Etc::SourceList "{folder}/sources";
 Dir::Etc::SourceParts "-";
 Dir::Etc::PreferencesParts "-";
 Dir::State::Lists "{folder}/lists";
+Dir::State::Status "{folder}/installed";
 Dir::Cache "{folder}/packages";
+Acquire::Retries "3";
 """
 
 
@@ -31,8 +33,9 @@ def of(release: str) -> cloud.Kernel:
     for each in ("lists/partial", "packages/archives/partial"):
         (folder / each).mkdir(parents=True, exist_ok=True)
     (folder / "sources").write_text(f"deb [signed-by={KEYS}] http://deb.debian.org/debian {release} main\n")
+    (folder / "installed").touch()
     (folder / "apt").write_text(SETTINGS.format(folder=folder))
-    for words in (["apt-get", "update", "-qq"], [GAMELANE, "doctor", "--fetch-kernel"]):
+    for words in (["apt-get", "update", "-qq", "--error-on=any"], [GAMELANE, "doctor", "--fetch-kernel"]):
         _run(words, here, release)
     return kernel
 
@@ -40,7 +43,7 @@ def of(release: str) -> cloud.Kernel:
 def _run(words: list[str], more: dict[str, str], release: str) -> None:
     try:
         done = subprocess.run(
-            words, env={**os.environ, **more}, capture_output=True, text=True, check=False, timeout=120
+            words, env={**os.environ, **more}, capture_output=True, text=True, check=False, timeout=600
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         lacking(f"no kernel of Debian's {release}: {error}")

@@ -57,7 +57,7 @@ def test_what_its_kernel_lacks_is_refused_before_it_boots(tmp_path: Path) -> Non
     command = Command(tmp_path, HOUSEHOLD)
     command.environment[choice.VARIABLE] = "qemu"
     with command.start("--vm", "--set", "gateway.*.queue=dualpi2", engine="kernel") as process:
-        _, complaint = process.communicate(timeout=240)
+        _, complaint = process.communicate(timeout=600)
     assert process.returncode == 2
     assert "this kernel has no sch_dualpi2" in complaint
 

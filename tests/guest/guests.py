@@ -32,7 +32,7 @@ def said_by(script: str, folder: Path, *tools: str, kernel: cloud.Kernel | None 
     if len(found) < len(tools):
         lacking(f"one of {', '.join(tools)} is not installed")
     program = programs.GATEWAY.find()
-    (folder / script).write_bytes((ROOT / "tests" / "lab" / script).read_bytes())
+    (folder / script).write_bytes((ROOT / "tests" / "guest" / script).read_bytes())
     words = ["sh", "-c", f"{sys.executable} {script} {program} > lines 2>&1"]
     (folder / SCRIPT).write_text(guest.script(folder, PATH, words))
     guest.pack(folder, [Path(program), *found])
