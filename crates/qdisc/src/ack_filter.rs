@@ -58,7 +58,6 @@ impl AckFilterConfig {
             reset_on_reactivation: false,
             law_sees_total: false,
             ack_filter: self.mode,
-            charges_drops: false,
         };
         FlowQueues::new(parameters, 0, |_| Unmanaged)
     }

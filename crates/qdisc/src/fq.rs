@@ -86,10 +86,6 @@ pub struct FqParameters {
     pub law_sees_total: bool,
     /// Which redundant ACKs are dropped.
     pub ack_filter: AckFilterMode,
-    /// Whether a flow pays for the packets that its law drops, as for those it sends (CAKE's `ingress`). Then `dequeue`
-    /// also returns `None` after it emptied a queue, because drops may have moved the caller's clock. The caller looks
-    /// at its clock and asks again.
-    pub charges_drops: bool,
 }
 
 impl FqParameters {
@@ -118,9 +114,11 @@ pub trait FlowSelector {
         due
     }
 
-    /// Returns the number of bulk flows, if the selector counts them.
-    fn bulk_flows(&self) -> u32 {
-        0
+    /// Returns the number of bulk flows if a flow pays for the packets that its law drops, as for those it sends (CAKE's
+    /// `ingress`). Then `dequeue` also returns `None` after it emptied a queue, because drops may have moved the
+    /// caller's clock. The caller looks at its clock and asks again.
+    fn drops_are_charged(&self) -> Option<u32> {
+        None
     }
 
     /// Returns the bytes charged for a packet; `header` is [`FqParameters::charged_header`].
@@ -295,10 +293,10 @@ impl<A: Aqm, B, S: FlowSelector> FlowQueues<A, B, S> {
     /// Returns the next packet of one flow queue that its law lets pass; `None` if the queue is empty, or if dropped
     /// packets have used up its quantum.
     fn pop(&mut self, index: u32, now: Instant, out: &mut dyn Outlet<B>) -> Option<Packet<B>> {
-        let parameters = self.parameters;
         let flow = &mut self.flows[index as usize];
-        if parameters.charges_drops {
-            flow.law.shared_by(self.selector.bulk_flows());
+        let charged = self.selector.drops_are_charged();
+        if let Some(bulk_flows) = charged {
+            flow.law.shared_by(bulk_flows);
         }
         loop {
             let Some(packet) = self.pool.pop(&mut flow.chain) else {
@@ -307,15 +305,14 @@ impl<A: Aqm, B, S: FlowSelector> FlowQueues<A, B, S> {
             };
             flow.backlog.remove(packet.meta.len);
             self.backlog.remove(packet.meta.len);
-            let seen = if parameters.law_sees_total { self.backlog } else { flow.backlog };
-            let charge = i64::from(self.selector.charge(packet.meta.len, parameters.charged_header));
+            let seen = if self.parameters.law_sees_total { self.backlog } else { flow.backlog };
+            let len = packet.meta.len;
             if let Some(packet) = apply::release(&mut flow.law, packet, seen, now, out) {
-                flow.deficit -= charge;
                 return Some(packet);
             }
-            if parameters.charges_drops {
-                flow.deficit -= charge;
-                if parameters.is_spent(flow.deficit) {
+            if charged.is_some() {
+                flow.deficit -= i64::from(self.selector.charge(len, self.parameters.charged_header));
+                if self.parameters.is_spent(flow.deficit) {
                     return None;
                 }
             }
@@ -511,9 +508,12 @@ impl<A: Aqm, B, S: FlowSelector> QueueDiscipline<B> for FlowQueues<A, B, S> {
                 continue;
             }
             if let Some(packet) = self.pop(index, now, out) {
+                let charge = self.selector.charge(packet.meta.len, self.parameters.charged_header);
+                self.flow(index).deficit -= i64::from(charge);
                 return Some(packet);
             }
-            if !self.flow(index).backlog.is_empty() {
+            // Dropped packets have used up its quantum.
+            if self.selector.drops_are_charged().is_some() && !self.flow(index).backlog.is_empty() {
                 continue;
             }
             self.leave_front(standing);
@@ -529,7 +529,7 @@ impl<A: Aqm, B, S: FlowSelector> QueueDiscipline<B> for FlowQueues<A, B, S> {
                 self.selector.left(index);
                 self.leave(index, now);
             }
-            if self.parameters.charges_drops {
+            if self.selector.drops_are_charged().is_some() {
                 return None;
             }
         }

@@ -106,7 +106,6 @@ pub const fn fq(kind: QueueKind, set: ParameterSet) -> FqParameters {
         reset_on_reactivation: dummynet,
         law_sees_total: matches!((kind, set), (QueueKind::FqCodel, ParameterSet::Linux)),
         ack_filter: AckFilterMode::Off,
-        charges_drops: false,
     }
 }
 

@@ -44,7 +44,7 @@ pub trait Aqm {
     fn release(&mut self, packet: &PacketMeta, sojourn: Duration, backlog: Backlog, now: Instant) -> Signal;
 
     /// Learns how many bulk flows share the rate, before each [`Aqm::release`] of a queue whose drops count as sent
-    /// ([`crate::fq::FqParameters::charges_drops`]).
+    /// ([`crate::fq::FlowSelector::drops_are_charged`]).
     fn shared_by(&mut self, _bulk_flows: u32) {}
 
     /// Learns that the queue was asked for a packet and had none, possibly because its last packet was dropped.

@@ -6,7 +6,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use gamelane_core::{IpLen, Overhead, PacketMeta, Stream};
 
-use super::config::Isolation;
+use super::config::{CakeConfig, Isolation};
 use crate::fq::FlowSelector;
 
 /// Number of flow queues in a tin, and number of host entries for each end.
@@ -48,13 +48,15 @@ pub(super) struct CakeFlows {
     flows: Vec<Flow>,
     /// Source hosts and destination hosts.
     hosts: [Vec<Host>; 2],
+    ingress: bool,
     /// Bulk flows in this tin.
     bulk_flows: u32,
     dither: Stream,
 }
 
 impl CakeFlows {
-    pub(super) fn new(isolation: Isolation, overhead: Overhead, salt: u64, dither: Stream) -> Self {
+    pub(super) fn new(config: &CakeConfig, salt: u64, dither: Stream) -> Self {
+        let CakeConfig { isolation, overhead, ingress, .. } = *config;
         let hosts = isolation.ends().map(|told_apart| if told_apart { QUEUES as usize } else { 0 });
         Self {
             isolation,
@@ -62,6 +64,7 @@ impl CakeFlows {
             salt,
             flows: vec![Flow::default(); QUEUES as usize],
             hosts: hosts.map(|hosts| vec![Host::default(); hosts]),
+            ingress,
             bulk_flows: 0,
             dither,
         }
@@ -186,8 +189,8 @@ impl FlowSelector for CakeFlows {
         (((share / load) + (self.dither.bits() & 0xffff)) >> 16).max(1) as u32
     }
 
-    fn bulk_flows(&self) -> u32 {
-        self.bulk_flows
+    fn drops_are_charged(&self) -> Option<u32> {
+        self.ingress.then_some(self.bulk_flows)
     }
 
     fn charge(&self, len: IpLen, _header: u32) -> u32 {

@@ -122,22 +122,24 @@ impl<B> Cake<B> {
         }
     }
 
-    /// Runs `work` on the queues of a tin. In ingress mode it charges what they drop, and also returns the bytes charged.
+    /// Runs `work` on the queues of a tin. In ingress mode it charges what they drop.
     fn with_drops<T>(
         &mut self,
         tin: usize,
         now: Instant,
         out: &mut dyn Outlet<B>,
         work: impl FnOnce(&mut Queues<B>, &mut dyn Outlet<B>) -> T,
-    ) -> (T, i64) {
-        let Tin { queues, threshold, .. } = &mut self.tins[tin];
-        if !self.config.ingress {
-            return (work(queues, out), 0);
-        }
-        let (shaper, overhead) = (self.shaper.as_mut(), self.config.overhead);
-        let mut charging = Charging { shaper, threshold, overhead, now, bytes: 0, out };
-        let result = work(queues, &mut charging);
-        (result, charging.bytes as i64)
+    ) -> T {
+        let Tin { queues, threshold, deficit, .. } = &mut self.tins[tin];
+        let mut charging;
+        let out: &mut dyn Outlet<B> = if self.config.ingress {
+            let (shaper, overhead) = (self.shaper.as_mut(), self.config.overhead);
+            charging = Charging { shaper, threshold, deficit, overhead, now, out };
+            &mut charging
+        } else {
+            out
+        };
+        work(queues, out)
     }
 
     fn count(&mut self) {
@@ -172,10 +174,9 @@ impl<B> QueueDiscipline<B> for Cake<B> {
                 self.tins[index].queues.visit_decaying(now);
                 first = false;
             }
-            let (packet, dropped) = self.with_drops(index, now, out, |queues, out| queues.dequeue(now, out));
-            let tin = &mut self.tins[index];
-            tin.deficit -= dropped;
+            let packet = self.with_drops(index, now, out, |queues, out| queues.dequeue(now, out));
             if let Some(packet) = &packet {
+                let tin = &mut self.tins[index];
                 let len = self.config.overhead.wire_len(packet.meta.len);
                 tin.deficit -= len.bytes() as i64;
                 tin.threshold.charge(len, now);

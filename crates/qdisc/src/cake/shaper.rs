@@ -65,17 +65,19 @@ const fn two_thirds(rate: Bitrate) -> Bitrate {
 pub(super) struct Charging<'a, B> {
     pub(super) shaper: Option<&'a mut Shaper>,
     pub(super) threshold: &'a mut Threshold,
+    /// Of the tin. What its AQM drops counts, as in `cake_dequeue`.
+    pub(super) deficit: &'a mut i64,
     pub(super) overhead: Overhead,
     pub(super) now: Instant,
-    /// Bytes on the wire of the packets dropped so far.
-    pub(super) bytes: u64,
     pub(super) out: &'a mut dyn Outlet<B>,
 }
 
 impl<B> Outlet<B> for Charging<'_, B> {
     fn dropped(&mut self, packet: Packet<B>, reason: DropReason) {
         let len = self.overhead.wire_len(packet.meta.len);
-        self.bytes += len.bytes();
+        if reason == DropReason::AqmDequeue {
+            *self.deficit -= len.bytes() as i64;
+        }
         self.threshold.charge(len, self.now);
         if let Some(shaper) = &mut self.shaper {
             shaper.dropped(packet.meta.len, self.now);

@@ -39,12 +39,11 @@ impl<B> Tin<B> {
             reset_on_reactivation: false,
             law_sees_total: false,
             ack_filter: config.ack_filter,
-            charges_drops: config.ingress,
         };
         let law = config.law(rate);
         let salt = seed.stream(&format!("{path}/salt")).bits();
         let dither = seed.stream(&format!("{path}/dither"));
-        let selector = CakeFlows::new(config.isolation, config.overhead, salt, dither);
+        let selector = CakeFlows::new(config, salt, dither);
         let cobalt = |index| Cobalt::new(law, seed.stream(&format!("{path}/blue/{index}")));
         Self {
             queues: FlowQueues::with_selector(parameters, selector, cobalt),
