@@ -41,7 +41,7 @@ impl Pacer {
         self.next = now;
     }
 
-    /// Accounts for a packet of `len` at `now`. A packet must not be sent before [`Pacer::next`].
+    /// Accounts for a packet of `len` that was sent or dropped at `now`. It must not have been sent before [`Pacer::next`].
     pub(crate) fn charge(&mut self, len: IpLen, now: Instant) {
         let earliest = Instant::from_nanos(now.as_nanos().saturating_sub(LATENESS_CREDIT.as_nanos()));
         self.next = self.next.max(earliest) + self.rate.time_to_send(self.overhead.wire_len(len));

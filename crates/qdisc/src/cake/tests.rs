@@ -398,7 +398,8 @@ fn in_ingress_mode_a_filtered_ack_takes_its_time_too() {
         fill(&mut queue, &mut ledger, 2);
         departures(&mut queue, &mut ledger)
     };
-    // 1 ms per ACK. After it, the shaper is at 1 ms or at 3 ms, and the failsafe at 1.5 ms.
+    // 1 ms per ACK and 10 ms per packet. In ingress mode the two filtered ACKs put the shaper at 3 ms, but the failsafe lets
+    // the first packet go at 1.5 ms. The second waits until 13 ms.
     assert_eq!(at_last(false), [0, 1, 11]);
     assert_eq!(at_last(true), [0, 1, 13]);
 }
@@ -409,7 +410,8 @@ fn in_ingress_mode_drops_use_up_the_threshold_of_their_own_tin() {
         let memory = Some(ByteCount(5001));
         let config = CakeConfig { bandwidth: mbit(1), memory, ingress, ..CakeConfig::default() };
         let (mut queue, mut ledger) = (cake(config), Ledger::default());
-        // Voice within its threshold goes first. Four packets wait, and the fifth drops one of the voice.
+        // The fifth packet of the voice makes the queue drop the first. Voice goes before others while it is within its
+        // threshold.
         for body in 0..5 {
             queue.enqueue(from(1, [1, 2], 1250, 46, body), Instant::ZERO, &mut ledger);
         }

@@ -2,8 +2,10 @@
 //! each queue. FQ-CoDel is `FlowQueues<Codel>` and FQ-PIE is `FlowQueues<Pie>`. A tin of CAKE is `FlowQueues<Cobalt>`
 //! with its own [`FlowSelector`]. Left out: Linux's memory limit of 32 MB, which 10,240 packets of 1500 B do not reach.
 
+mod selector;
+
 use alloc::vec::Vec;
-use gamelane_core::{DropReason, Instant, IpLen, Outlet, Packet, PacketMeta};
+use gamelane_core::{DropReason, Instant, Outlet, Packet};
 
 use crate::ack_filter::{self, AckFilterMode};
 use crate::aqm::{Aqm, apply};
@@ -12,6 +14,8 @@ use crate::config::QueueKind;
 use crate::discipline::{Backlog, QueueDiscipline};
 use crate::facts::{Isolates, QueueDescriptor, QueueFacts, Tc};
 use crate::pool::{Chain, PacketPool};
+
+pub use selector::{FlowSelector, Hashed};
 
 /// FQ-CoDel in the catalogue.
 pub const FQ_CODEL: QueueDescriptor = QueueDescriptor {
@@ -92,52 +96,6 @@ impl FqParameters {
     /// Returns whether a flow with this deficit waits for the next round.
     const fn is_spent(&self, deficit: i64) -> bool {
         if self.zero_deficit_waits { deficit <= 0 } else { deficit < 0 }
-    }
-}
-
-/// Selects the flow queue of a packet and sets the share of the link that each queue gets.
-pub trait FlowSelector {
-    /// Returns the index of the flow queue of a packet. `is_idle` tells whether a queue is in no list of the scheduler.
-    fn select(&mut self, packet: &PacketMeta, is_idle: impl Fn(u32) -> bool) -> u32;
-
-    /// Learns that a packet was added to a queue that the scheduler already serves.
-    fn joined(&mut self, _index: u32) {}
-
-    /// Learns that a queue has used up its quantum. `waiting` tells whether it still has packets.
-    fn spent(&mut self, _index: u32, _waiting: bool) {}
-
-    /// Learns that a queue became empty and left the scheduler.
-    fn left(&mut self, _index: u32) {}
-
-    /// Returns the bytes that a queue may send per round; `due` is [`FqParameters::quantum`].
-    fn quantum(&mut self, _index: u32, due: u32) -> u32 {
-        due
-    }
-
-    /// Returns the number of bulk flows if a flow pays for the packets that its law drops, as for those it sends (CAKE's
-    /// `ingress`). Then `dequeue` also returns `None` after it emptied a queue, because drops may have moved the
-    /// caller's clock. The caller looks at its clock and asks again.
-    fn drops_are_charged(&self) -> Option<u32> {
-        None
-    }
-
-    /// Returns the bytes charged for a packet; `header` is [`FqParameters::charged_header`].
-    fn charge(&self, len: IpLen, header: u32) -> u32 {
-        len.0 + header
-    }
-}
-
-/// Selects by plain hashing: flows with the same hash value share a queue.
-#[derive(Clone, Copy, Debug)]
-pub struct Hashed {
-    flows: u32,
-    salt: u64,
-}
-
-impl FlowSelector for Hashed {
-    fn select(&mut self, packet: &PacketMeta, _is_idle: impl Fn(u32) -> bool) -> u32 {
-        let hash = gamelane_core::rng::mix(u64::from(packet.flow_hash) ^ self.salt) >> 32;
-        ((hash * u64::from(self.flows)) >> 32) as u32
     }
 }
 
@@ -569,46 +527,4 @@ fn over(backlog: Backlog, limit: Limit) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::aqm::Cobalt;
-    use crate::aqm::cobalt::{CobaltParameters, Grace};
-    use crate::fixture::{Ledger, in_class};
-    use gamelane_core::{Duration, Seed};
-    use std::cell::Cell;
-
-    /// Notes whether queue 0 was idle when a packet arrived.
-    struct Noting<'a>(&'a Cell<bool>);
-
-    impl FlowSelector for Noting<'_> {
-        fn select(&mut self, _packet: &PacketMeta, is_idle: impl Fn(u32) -> bool) -> u32 {
-            self.0.set(is_idle(0));
-            0
-        }
-    }
-
-    #[test]
-    fn a_decaying_queue_belongs_to_its_flow() {
-        let idle = Cell::new(false);
-        let law = CobaltParameters::for_rate(Duration::from_millis(100), Duration::ZERO, Grace::Linux);
-        let parameters = FqParameters {
-            requeue_empty_new: Requeue::Never,
-            ..crate::parameters::fq(QueueKind::FqCodel, crate::config::ParameterSet::Linux)
-        };
-        let cobalt = |_| Cobalt::new(law, Seed(1).stream("cobalt"));
-        let mut queues = FlowQueues::with_selector(parameters, Noting(&idle), cobalt);
-        let mut ledger = Ledger::default();
-        let mut was_idle = |at_ms: u64, visit_ms: u64| {
-            let at = Instant::from_millis(at_ms);
-            queues.enqueue(in_class(0, 1500, 0), at, &mut ledger);
-            assert!(queues.dequeue(at, &mut ledger).is_some());
-            assert!(queues.dequeue(at, &mut ledger).is_none());
-            queues.visit_decaying(Instant::from_millis(visit_ms));
-            idle.get()
-        };
-        // A packet below target holds the queue for an interval (`cake_dequeue` looks at drop_next).
-        assert!(was_idle(1_000, 1_099));
-        assert!(!was_idle(1_099, 1_199));
-        assert!(was_idle(1_199, 1_199));
-    }
-}
+mod tests;
