@@ -27,7 +27,7 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     found = {each["queue"]: each for each in map(json.loads, lines)}
     assert len(found) == 7
     if request.param == "6.1":
-        # An unshaped upload leaves the program too little of the guest's only processor, and events are lost.
+        # An unshaped upload takes so much of the guest's only processor that the program misses events.
         del found["fq_codel"]
     return found
 

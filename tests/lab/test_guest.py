@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,6 +97,14 @@ def test_progress_keeps_a_slow_guest_alive(monkeypatch: pytest.MonkeyPatch, tmp_
     watch = boot.Watch("slow", 1, threading.Event())
     assert list(boot.boot(Pretended(""), tmp_path, watch) or ()) == ["done 1"]
     assert watch.at_s == 5
+
+
+def test_each_guest_has_a_core_of_its_own_while_there_are_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boot, "TAKEN", f"\0gamelane-test-{os.getpid()}-")
+    there = os.sched_getaffinity(0)
+    with ExitStack() as taken:
+        assert {taken.enter_context(boot.core()) for _ in there} == there
+        assert taken.enter_context(boot.core()) in there
 
 
 def test_nothing_boots_if_one_of_the_jobs_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 mod common;
 mod corpus;
+mod engine;
 mod faults;
 mod following;
 mod kernel;

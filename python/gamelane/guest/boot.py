@@ -21,6 +21,8 @@ from gamelane.guest.kinds import Guest
 SILENT_S = 300.0
 """A guest that reports no progress for this long is ended. Heavy traffic takes seconds of wall time per second."""
 GLANCE_S = 0.05
+TAKEN = "\0gamelane-guest-core-"
+"""Name of the socket that marks a core as taken, before the number of the core."""
 KEPT = 30
 """Last lines of a guest that an error shows."""
 NOISE = ("setup_one_line failed", "Using a channel type")
@@ -86,9 +88,9 @@ def _running(guest: Guest, folder: Path, seed: int, hear: Callable[[str], None])
     listener = threading.Thread(target=listen, daemon=True)
     listener.start()
     try:
-        with _core() as core:
+        with core() as own:
             with suppress(OSError):
-                os.sched_setaffinity(process.pid, {core})
+                os.sched_setaffinity(process.pid, {own})
             yield process
     finally:
         with suppress(ProcessLookupError):
@@ -100,18 +102,18 @@ def _running(guest: Guest, folder: Path, seed: int, hear: Callable[[str], None])
 
 
 @contextmanager
-def _core() -> Iterator[int]:
+def core() -> Iterator[int]:
     """Take a core that no other guest of this machine has, or any if there is none.
 
-    Kernel and programs of a guest wait for each other, so one core is twice as fast. A name of a socket is free again
-    however its process ends.
+    Kernel and programs of a guest wait for each other, so one core is twice as fast. The kernel frees the name of a
+    socket however its process ends.
     """
     own = sorted(os.sched_getaffinity(0))
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as taken:
-        for core in own:
+        for number in own:
             with suppress(OSError):
-                taken.bind(f"\0gamelane-guest-core-{core}")
+                taken.bind(f"{TAKEN}{number}")
                 break
         else:
-            core = own[os.getpid() % len(own)]
-        yield core
+            number = own[os.getpid() % len(own)]
+        yield number

@@ -9,8 +9,8 @@ use crate::pacer::Pacer;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shaper {
     pacer: Pacer,
-    /// In ingress mode dropped packets move the first clock alone. This one runs at two thirds of the rate since packets
-    /// last began to wait, and the earlier clock decides (`failsafe_next_packet`).
+    /// In ingress mode, a second clock at two thirds of the rate. It counts only sent packets. The earlier clock decides
+    /// (`failsafe_next_packet`).
     failsafe: Option<Pacer>,
 }
 
@@ -56,7 +56,7 @@ impl Shaper {
     }
 }
 
-/// At this rate each packet takes half as long again.
+/// At this rate a packet takes 1.5 times as long.
 const fn two_thirds(rate: Bitrate) -> Bitrate {
     Bitrate::from_bps(rate.bps().saturating_mul(2) / 3)
 }
@@ -65,7 +65,7 @@ const fn two_thirds(rate: Bitrate) -> Bitrate {
 pub(super) struct Charging<'a, B> {
     pub(super) shaper: Option<&'a mut Shaper>,
     pub(super) threshold: &'a mut Threshold,
-    /// Of the tin. What its AQM drops counts, as in `cake_dequeue`.
+    /// Deficit of the tin. Only drops of its AQM count (`cake_dequeue`).
     pub(super) deficit: &'a mut i64,
     pub(super) overhead: Overhead,
     pub(super) now: Instant,

@@ -72,7 +72,7 @@ pub struct Queue {
     /// it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overhead: Option<Overhead>,
-    /// CAKE: counts the packets it drops as sent. Use it downstream, where they have already crossed the link.
+    /// CAKE: counts dropped packets as sent. Use it downstream, where dropped packets have already crossed the link.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "false"))]
     pub ingress: Option<bool>,
