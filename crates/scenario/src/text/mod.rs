@@ -10,6 +10,7 @@ pub mod catalogue;
 mod caveats;
 mod cloud;
 mod describe;
+mod deserialize;
 pub mod device;
 pub mod dscp;
 pub mod each_way;

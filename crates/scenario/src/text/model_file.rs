@@ -2,7 +2,9 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use toml::Table;
 
+use super::deserialize::{Refused, deserialize};
 use super::device::Device;
 use super::error::Fault;
 use super::ports::Ports;
@@ -98,33 +100,39 @@ pub(super) trait Sourced: DeserializeOwned {
 /// Reads a file in which every number has a source, except those of the keys `words` at the top. The message of an error
 /// names the key.
 pub(super) fn sourced<T: Sourced>(text: &str, words: &[&str]) -> Result<T, String> {
-    let table: toml::Table =
-        text.parse().map_err(|error: toml::de::Error| format!("not TOML: {}", error.message()))?;
+    let table = parsed(text)?;
     refuse_provenance(&table)?;
-    let file: T = read(text)?;
     let words = [&["name", "title", "notes", "source"], words].concat();
-    let checked = file.sources().check(&source::figures(&table, &words));
+    let figures = source::figures(&table, &words);
+    let file: T = from_table(table)?;
+    let checked = file.sources().check(&figures);
     checked.map_err(|fault| format!("`source`: {}", fault.on_one_line()))?;
     Ok(file)
 }
 
 /// Reads a TOML file. The message of an error names the key.
 pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    let deserializer =
-        toml::Deserializer::parse(text).map_err(|error| format!("not TOML: {}", error.message()))?;
-    serde_path_to_error::deserialize(deserializer).map_err(|error| {
-        let (table, message) = (error.path().to_string(), error.inner().message());
+    from_table(parsed(text)?)
+}
+
+fn parsed(text: &str) -> Result<Table, String> {
+    text.parse().map_err(|error: toml::de::Error| format!("not TOML: {}", error.message()))
+}
+
+fn from_table<T: DeserializeOwned>(table: Table) -> Result<T, String> {
+    deserialize(table).map_err(|Refused { path, message }| {
+        let table = path.to_string();
         let key = match message.strip_prefix("missing field `").and_then(|rest| rest.split('`').next()) {
             // Serde's path ends at the table that lacks the key.
             Some(missing) if table == "." => missing.to_owned(),
             Some(missing) => format!("{table}.{missing}"),
             None => table,
         };
-        format!("`{key}`: {}", Fault::read(message).on_one_line())
+        format!("`{key}`: {}", Fault::read(&message).on_one_line())
     })
 }
 
-fn refuse_provenance(table: &toml::Table) -> Result<(), String> {
+fn refuse_provenance(table: &Table) -> Result<(), String> {
     let below = table.iter().filter_map(|(key, value)| Some((key.as_str(), value.as_table()?)));
     if let Some((key, _)) = below.into_iter().find(|(_, table)| table.contains_key("provenance")) {
         return Err(format!("`{key}.provenance`: {}", source::instead_of_provenance(key).on_one_line()));

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use super::build;
+use super::deserialize::{Refused, deserialize};
 use super::error::{Fault, Refusal, ScenarioError};
 use super::keys::queue::instead_of;
 use super::keys::tcp::stack_or_keys;
@@ -149,8 +150,7 @@ pub(crate) fn read<T: DeserializeOwned>(
     let shaped = expansion.shape(&mut origin.values);
     shaped.map_err(|(path, fault)| origin.refuse(&path, fault))?;
     origin.expansion = expansion;
-    let read = serde_path_to_error::deserialize(Value::Table(origin.values.clone()))
-        .map_err(|error| refused_by_serde(&error, &origin))?;
+    let read = deserialize(origin.values.clone()).map_err(|refused| refused_by_serde(&refused, &origin))?;
     Ok((read, origin))
 }
 
@@ -178,9 +178,9 @@ fn not_toml(error: &toml::de::Error, text: &str, file: &str, hint: &str) -> Scen
     .into()
 }
 
-fn refused_by_serde(error: &serde_path_to_error::Error<toml::de::Error>, origin: &Origin) -> ScenarioError {
-    let text = error.inner().message();
-    let mut path = Path::from(error.path());
+fn refused_by_serde(refused: &Refused, origin: &Origin) -> ScenarioError {
+    let text = refused.message.as_str();
+    let mut path = Path::from(&refused.path);
     // Serde names an unknown or missing key in its message, but not always in the path.
     if text.starts_with("unknown field") || text.starts_with("missing field") {
         let named = text.split('`').nth(1).unwrap_or_default();
