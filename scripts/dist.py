@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""Builds what people install, into dist/: wheels with all programs, and archives of the static programs.
+
+It builds the last commit. Two builds of a commit give the same bytes. The first build takes about ten minutes for each
+architecture on two processors; a second one builds only what changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+import venv
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+ARCHITECTURES = ("x86_64", "aarch64")
+GATEWAY = "gamelane-gateway"
+PROGRAMS = {GATEWAY: "gateway", "gamelane-impair": "impair", "gamelane-traffic": "generator", "gamelane-proxy": "proxy"}
+"""Programs, and the folder of `crates` of each."""
+MANUALS = ("gateway", "impair", "traffic", "proxy", "serve", "measure")
+LICENCES = ("LICENSE-MIT", "LICENSE-APACHE")
+LINKED = ("-Clinker=rust-lld", "-Clinker-flavor=ld.lld", "-Clink-arg=--icf=all", "-Clink-arg=--pack-dyn-relocs=relr")
+"""Equal functions once, and short tables of relocations: a tenth of a program."""
+NO_UNWINDING = ("-Cforce-unwind-tables=no", "-Clink-arg=--no-eh-frame-hdr")
+
+
+@dataclass(frozen=True)
+class Build:
+    """A build of the last commit, in a folder that later builds use again."""
+
+    work: Path
+    out: Path
+
+    @cached_property
+    def epoch(self) -> str:
+        """Time of the commit: the time of every file that is made."""
+        return _read("git", "-C", ROOT, "log", "-1", "--format=%ct")
+
+    @cached_property
+    def version(self) -> str:
+        """Version of all crates and the Python package."""
+        cargo = tomllib.loads((self.source / "Cargo.toml").read_text())
+        return str(cargo["workspace"]["package"]["version"])
+
+    @property
+    def source(self) -> Path:
+        """A copy of the commit: nothing else can get into a build, and programs can be laid into the wheel's folder."""
+        return self.work / "source"
+
+    @property
+    def tools(self) -> Path:
+        """Folder of the tools' programs."""
+        return self.work / "tools/bin"
+
+    def prepare(self) -> None:
+        """Copy the commit and install the tools."""
+        if changed := _read("git", "-C", ROOT, "status", "--porcelain").splitlines():
+            print(f"  builds the last commit, without {len(changed)} changed files", file=sys.stderr)
+        shutil.rmtree(self.source, ignore_errors=True)
+        self.source.mkdir(parents=True)
+        self.out.mkdir(parents=True, exist_ok=True)
+        archive = subprocess.run(["git", "-C", ROOT, "archive", "HEAD"], stdout=subprocess.PIPE, check=True).stdout
+        subprocess.run(["tar", "-x", "-C", self.source], input=archive, check=True)
+        wanted = (self.source / "packaging/requirements.txt").read_text()
+        installed = self.work / "tools/requirements.txt"
+        if not installed.exists() or installed.read_text() != wanted:
+            venv.create(self.work / "tools", with_pip=True, clear=True)
+            _run([self.tools / "pip", "install", "-q", "-r", self.source / "packaging/requirements.txt"])
+            installed.write_text(wanted)
+
+    def programs(self, arch: str) -> Path:
+        """Build the static programs and return their folder."""
+        target, folder = f"{arch}-unknown-linux-musl", self.work / "programs" / arch
+        self._add(target)
+        script = self.source / "packaging/static/no-unwinding.ld"
+        # The gateway alone: cargo gives all crates of one build the features that any of them asks for.
+        with _step(f"{GATEWAY} for {arch}"):
+            self._cargo(target, "router", [PROGRAMS[GATEWAY]], (*LINKED, *NO_UNWINDING, f"-Clink-arg=-T{script}"))
+        others = [crate for name, crate in PROGRAMS.items() if name != GATEWAY]
+        with _step(f"the other programs for {arch}"):
+            self._cargo(target, "dist", others, LINKED)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        for name in PROGRAMS:
+            built = self.work / "target" / target / ("router" if name == GATEWAY else "dist") / name
+            shutil.copy(built, folder / name)
+        return folder
+
+    def wheel(self, arch: str, programs: Path) -> None:
+        """Build the wheel, which holds the programs, too."""
+        target = f"{arch}-unknown-linux-gnu"
+        self._add(target)
+        # Maturin installs what is here beside the `gamelane` command.
+        shutil.copytree(programs, self.source / "packaging/wheel/data/scripts", dirs_exist_ok=True)
+        with _step(f"the wheel for {arch}"):
+            words = ["--release", "--zig", "--target", target, "--compatibility", "manylinux2014", "--locked"]
+            _run([self.tools / "maturin", "build", "-q", *words, "-o", self.out], self.source, self._environment())
+
+    def archive(self, arch: str, programs: Path) -> None:
+        """Pack the static programs with manual pages, units and licences, to unpack over /usr/local."""
+        name = f"gamelane-{self.version}-{arch}-linux"
+        top = self.work / "archives" / name
+        shutil.rmtree(top, ignore_errors=True)
+        packaging = self.source / "packaging"
+        for program in programs.iterdir():
+            _install(program, top / "bin", executable=True)
+        for manual in MANUALS:
+            _install(packaging / f"wheel/data/share/man/man1/gamelane-{manual}.1", top / "share/man/man1")
+        for unit in (packaging / "systemd").iterdir():
+            _install(unit, top / "lib/systemd/system")
+        _install(packaging / "gateway/fail-open", top / "lib/gamelane", executable=True)
+        for document in (*(self.source / each for each in LICENCES), packaging / "static/README.md"):
+            _install(document, top / "share/doc/gamelane")
+        self.pack(top, self.out / f"{name}.tar.gz")
+
+    def pack(self, top: Path, to: Path) -> None:
+        """Write a folder into an archive in which order, times and owners are always the same."""
+        words = ["--sort=name", f"--mtime=@{self.epoch}", "--owner=0", "--group=0", "--numeric-owner", "--format=gnu"]
+        made = subprocess.run(
+            ["tar", "-c", *words, "-C", top.parent, top.name], stdout=subprocess.PIPE, check=True
+        ).stdout
+        with to.open("wb") as file:
+            subprocess.run(["gzip", "-9", "--no-name"], input=made, stdout=file, check=True)
+
+    def sums(self) -> None:
+        """Write the checksums of all that was made."""
+        made = sorted(path for path in self.out.iterdir() if path.name != "SHA256SUMS")
+        lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in made]
+        (self.out / "SHA256SUMS").write_text("".join(lines))
+
+    def _cargo(self, target: str, profile: str, crates: Sequence[str], flags: Sequence[str]) -> None:
+        words = [word for crate in crates for word in ("-p", f"gamelane-{crate}")]
+        _run(
+            ["cargo", "zigbuild", "-q", "--locked", "--profile", profile, "--target", target, *words],
+            self.source,
+            self._environment(flags),
+        )
+
+    def _environment(self, flags: Sequence[str] = ()) -> Mapping[str, str]:
+        """No path of this machine gets into a program."""
+        cargo = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
+        places = {self.source: "/gamelane", self.work / "target": "/target", cargo: "/cargo"}
+        remapped = [f"--remap-path-prefix={place}={name}" for place, name in places.items()]
+        return os.environ | {
+            "CARGO_ENCODED_RUSTFLAGS": "\x1f".join([*remapped, *flags]),
+            "CARGO_TARGET_DIR": str(self.work / "target"),
+            "PATH": f"{self.tools}:{os.environ['PATH']}",
+            "SOURCE_DATE_EPOCH": self.epoch,
+        }
+
+    def _add(self, target: str) -> None:
+        if not shutil.which("rustup"):
+            sys.exit(f"dist: needs rustup, which adds Rust's library for {target}")
+        _run(["rustup", "-q", "target", "add", target], self.source)
+
+
+def _install(file: Path, folder: Path, *, executable: bool = False) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(file, folder / file.name)
+    (folder / file.name).chmod(0o755 if executable else 0o644)
+
+
+@contextmanager
+def _step(what: str) -> Iterator[None]:
+    print(f"builds {what}", file=sys.stderr, flush=True)
+    began = time.monotonic()
+    yield
+    print(f"  {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+
+
+def _read(*words: str | Path) -> str:
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _run(words: Sequence[str | Path], folder: Path | None = None, environment: Mapping[str, str] | None = None) -> None:
+    done = subprocess.run(words, cwd=folder, env=environment, check=False)
+    if done.returncode:
+        sys.exit(f"dist: `{' '.join(map(str, words))}` failed (see above)")
+
+
+def main() -> None:
+    """Build for each architecture."""
+    arguments = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    arguments.add_argument(
+        "--arch",
+        action="append",
+        choices=ARCHITECTURES,
+        help="build only for this architecture; repeatable (default: all)",
+    )
+    arguments.add_argument("--out", type=Path, default=ROOT / "dist", help="folder for what is made (default: dist)")
+    arguments.add_argument(
+        "--work", type=Path, default=ROOT / "target/dist", help="folder for builds (default: target/dist)"
+    )
+    given = arguments.parse_args()
+    if platform.system() != "Linux":
+        sys.exit("dist: builds on Linux only")
+    build = Build(given.work.resolve(), given.out.resolve())
+    build.prepare()
+    for arch in given.arch or ARCHITECTURES:
+        programs = build.programs(arch)
+        build.wheel(arch, programs)
+        build.archive(arch, programs)
+    build.sums()
+    print((build.out / "SHA256SUMS").read_text(), end="")
+
+
+if __name__ == "__main__":
+    main()
