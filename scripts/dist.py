@@ -55,7 +55,7 @@ class Build:
 
     @property
     def source(self) -> Path:
-        """A copy of the commit: nothing else can get into a build, and programs can be laid into the wheel's folder."""
+        """A clone: nothing but the commit gets into a build, and programs can be laid into the wheel's folder."""
         return self.work / "source"
 
     @property
@@ -67,11 +67,14 @@ class Build:
         """Copy the commit and install the tools."""
         if changed := _read("git", "-C", ROOT, "status", "--porcelain").splitlines():
             print(f"  builds the last commit, without {len(changed)} changed files", file=sys.stderr)
-        shutil.rmtree(self.source, ignore_errors=True)
-        self.source.mkdir(parents=True)
         self.out.mkdir(parents=True, exist_ok=True)
-        archive = subprocess.run(["git", "-C", ROOT, "archive", "HEAD"], stdout=subprocess.PIPE, check=True).stdout
-        subprocess.run(["tar", "-x", "-C", self.source], input=archive, check=True)
+        if not self.source.exists():
+            _run(["git", "clone", "-q", "--no-checkout", ROOT, self.source])
+        # Files that have not changed keep their times, so cargo does not compile them again.
+        git = ["git", "-C", self.source]
+        _run([*git, "fetch", "-q", ROOT, "HEAD"])
+        _run([*git, "checkout", "-q", "--force", "--detach", "FETCH_HEAD"])
+        _run([*git, "clean", "-q", "-dffx"])
         wanted = (self.source / "packaging/requirements.txt").read_text()
         installed = self.work / "tools/requirements.txt"
         if not installed.exists() or installed.read_text() != wanted:
@@ -102,7 +105,7 @@ class Build:
         target = f"{arch}-unknown-linux-gnu"
         self._add(target)
         # Maturin installs what is here beside the `gamelane` command.
-        shutil.copytree(programs, self.source / "packaging/wheel/data/scripts", dirs_exist_ok=True)
+        shutil.copytree(programs, self.source / "packaging/wheel/scripts", dirs_exist_ok=True)
         with _step(f"the wheel for {arch}"):
             words = ["--release", "--zig", "--target", target, "--compatibility", "manylinux2014", "--locked"]
             _run([self.tools / "maturin", "build", "-q", *words, "-o", self.out], self.source, self._environment())

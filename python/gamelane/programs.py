@@ -6,11 +6,16 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import NoReturn
 
 from gamelane.errors import UsageError
+
+TREE = Path(__file__).parents[2]
+"""The source tree, if this is not an installed package."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ class Program:
         os.execv(path, [self.name, *words])
 
     def find(self) -> Path:
-        """Return its path: from its variable, beside this command, in PATH, or from cargo's target directory."""
+        """Return its path: from its variable, what the package installed, in PATH, or from cargo's target directory."""
         named = os.environ.get(self.variable)
         if named:
             if not _runs(Path(named)):
@@ -44,18 +49,21 @@ class Program:
         for candidate in self._candidates():
             if _runs(candidate):
                 return candidate
+        build = f"build it with `make {self.target}`, or " if (TREE / "Makefile").exists() else ""
         raise UsageError(
             f"{self.name}: not found beside this command, in PATH or in cargo's target directory\n"
-            f"  hint:    build it with `make {self.target}`, or set {self.variable}=/path/to/{self.name}"
+            f"  hint:    {build}set {self.variable}=/path/to/{self.name}"
         )
 
     def _candidates(self) -> Iterator[Path]:
         yield Path(sys.executable).with_name(self.name)
+        # `pip install --user` and `--target` do not install beside the interpreter.
+        with suppress(metadata.PackageNotFoundError):
+            yield from (Path(file.locate()) for file in metadata.files("gamelane") or () if file.name == self.name)
         on_path = shutil.which(self.name)
         if on_path:
             yield Path(on_path)
-        tree = Path(__file__).parents[2]
-        target = Path(os.environ.get("CARGO_TARGET_DIR", tree / "target"))
+        target = Path(os.environ.get("CARGO_TARGET_DIR", TREE / "target"))
         built = [target / profile / self.name for profile in ("release", "debug")]
         # The newest build first: the other profile may be built from older sources.
         yield from sorted(filter(_runs, built), key=lambda path: path.stat().st_mtime, reverse=True)
