@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup dev proxy gateway tools demo claims test test-rust test-wasm test-python test-loaded bench bench-grid agreement lint format docs campaigns clean
+.PHONY: help setup dev proxy gateway tools demo claims test test-rust test-wasm test-python test-loaded bench bench-grid agreement lint format docs campaigns dist clean
 
 PYTHON_FILES := python tests bench scripts campaigns
 # Crates that must run without an operating system; the web page is built from them.
@@ -95,5 +95,8 @@ docs: setup  ## the Rust API pages, the scenario reference, the manual, and the 
 claims: setup  ## judges the claims of the papers again and writes docs/claims/ledger: some five minutes
 	.venv/bin/python scripts/claims.py $(PAPER)
 
+dist:  ## what people install, in dist/: wheels and static programs; ARCH=x86_64 or aarch64 for one of them
+	scripts/dist.py $(ARCH:%=--arch %)
+
 clean:  ## remove what the targets above make
-	rm -rf .venv demo out target .pytest_cache .mypy_cache .ruff_cache .hypothesis python/gamelane/_native*.so
+	rm -rf .venv demo dist out target .pytest_cache .mypy_cache .ruff_cache .hypothesis python/gamelane/_native*.so

@@ -21,8 +21,8 @@ use crate::truth::{Passed, Truth};
 use following::Listening;
 use lane::Lane;
 
-/// Most conversations that it knows at once.
-pub(crate) const CONVERSATIONS: usize = 2048;
+/// Most conversations that it knows at once: 7 MB.
+pub(crate) const CONVERSATIONS: usize = 1024;
 
 /// A plane that queues, shapes and steers by a [`Policy`].
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! What the gateway knows of each flow because it passed here: queueing delays, drops with reasons, the rhythm of packets, TCP round
 //! trips. The table has a fixed size and is eight-way associative. A silent conversation is evicted first, then one with a single
-//! packet, then one that is not a game.
+//! packet, then one that is not a game. Memory is reserved at the start, but used only as conversations come.
 
 pub mod recent;
 pub mod round_trip;
@@ -75,7 +75,9 @@ pub struct Passed {
 /// The table of conversations.
 #[derive(Debug)]
 pub struct Truth {
-    places: Box<[Option<Conversation>]>,
+    /// Index into `known` of the conversation at each place, or [`EMPTY`].
+    places: Box<[u32]>,
+    known: Vec<Conversation>,
     sets: usize,
     salt: u64,
     behaviours: FlowTable,
@@ -91,7 +93,8 @@ impl Truth {
         let sets = conversations.div_ceil(WAYS).max(1);
         let flows = u32::try_from(conversations).unwrap_or(u32::MAX);
         Self {
-            places: vec![None; sets * WAYS].into(),
+            places: vec![EMPTY; sets * WAYS].into(),
+            known: Vec::with_capacity(sets * WAYS),
             sets,
             salt,
             behaviours: FlowTable::new(FlowTableParameters { flows, salt, ..FlowTableParameters::default() }),
@@ -115,18 +118,11 @@ impl Truth {
         let Some(ip) = &headers.ip else { return NOBODY };
         let key = at_home(ip.key, direction);
         let behaviour = self.behaviours.observe(meta, &ip.key, direction, now).behaviour;
-        let place = self.place(&key, now);
-        let is_new = self.places[place].is_none();
-        let conversation = self.places[place].get_or_insert_with(|| Conversation {
-            key,
-            seen: now,
-            is_first: true,
-            behaviour,
-            class: meta.class,
-            ways: [Way::default(); 2],
-            round_trips: RoundTrips::default(),
-            echo: Echo::default(),
-        });
+        let (place, is_new) = self.place(&key, now);
+        if is_new {
+            self.begin(place, key, now);
+        }
+        let conversation = &mut self.known[self.places[place] as usize];
         conversation.is_first = is_new;
         conversation.seen = now;
         conversation.behaviour = behaviour;
@@ -188,7 +184,7 @@ impl Truth {
 
     /// All known conversations, in no order.
     pub fn conversations(&self) -> impl Iterator<Item = &Conversation> {
-        self.places.iter().flatten()
+        self.known.iter()
     }
 
     /// Number of conversations evicted.
@@ -198,7 +194,7 @@ impl Truth {
 
     /// Returns the conversation of a packet that was queued before; `None` if another has its place by now.
     pub fn conversation_of(&mut self, meta: &PacketMeta, direction: Direction) -> Option<&mut Conversation> {
-        let conversation = self.places.get_mut(meta.flow.index())?.as_mut()?;
+        let conversation = self.known.get_mut(*self.places.get(meta.flow.index())? as usize)?;
         let key = at_home(conversation.key, direction);
         (key.hash() == meta.flow_hash).then_some(conversation)
     }
@@ -207,13 +203,13 @@ impl Truth {
         Some(&mut self.conversation_of(meta, direction)?.ways[direction.index()])
     }
 
-    fn place(&mut self, key: &FlowKey, now: Instant) -> usize {
+    /// The place of a conversation, and whether it is new there.
+    fn place(&self, key: &FlowKey, now: Instant) -> (usize, bool) {
         let hash = mix(u64::from(key.hash()) ^ self.salt);
         let first = (((hash >> 32) * self.sets as u64) >> 32) as usize * WAYS;
-        let set = &self.places[first..first + WAYS];
-        let known = set.iter().position(|place| place.as_ref().is_some_and(|known| known.key == *key));
-        if let Some(way) = known {
-            return first + way;
+        let at = |way: usize| self.known.get(self.places[first + way] as usize);
+        if let Some(way) = (0..WAYS).find(|way| at(*way).is_some_and(|known| known.key == *key)) {
+            return (first + way, false);
         }
         let worth = |known: &Conversation| match known {
             _ if now.saturating_since(known.seen) > SILENT => 0,
@@ -221,16 +217,35 @@ impl Truth {
             Conversation { behaviour: Behaviour::RealTime, .. } => 3,
             _ => 2,
         };
-        let keeps = |place: &Option<Conversation>| place.as_ref().map(|known| (worth(known), known.seen));
-        let way = (0..WAYS).min_by_key(|way| keeps(&set[*way])).unwrap_or(0);
-        let place = &mut self.places[first + way];
-        debug_assert!(place.as_ref().is_none_or(|other| other.seen <= now));
-        self.forgotten += u64::from(place.is_some());
-        *place = None;
-        first + way
+        let keeps = |way: &usize| at(*way).map(|known| (worth(known), known.seen));
+        (first + (0..WAYS).min_by_key(keeps).unwrap_or(0), true)
+    }
+
+    /// Begins a conversation at a place. One that was there is evicted.
+    fn begin(&mut self, place: usize, key: FlowKey, now: Instant) {
+        let conversation = Conversation {
+            key,
+            seen: now,
+            is_first: true,
+            behaviour: Behaviour::default(),
+            class: ClassId::default(),
+            ways: [Way::default(); 2],
+            round_trips: RoundTrips::default(),
+            echo: Echo::default(),
+        };
+        if let Some(other) = self.known.get_mut(self.places[place] as usize) {
+            debug_assert!(other.seen <= now);
+            *other = conversation;
+            self.forgotten += 1;
+        } else {
+            self.places[place] = self.known.len() as u32;
+            self.known.push(conversation);
+        }
     }
 }
 
+/// No conversation has this index.
+const EMPTY: u32 = u32::MAX;
 /// A conversation silent for longer is evicted first.
 const SILENT: Duration = Duration::from_secs(5);
 /// Place of packets without a conversation.
