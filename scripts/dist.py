@@ -66,7 +66,7 @@ class Build:
     def prepare(self) -> None:
         """Copy the commit and install the tools."""
         if changed := _read("git", "-C", ROOT, "status", "--porcelain").splitlines():
-            print(f"  builds the last commit, without {len(changed)} changed files", file=sys.stderr)
+            _say(f"builds the last commit, without {len(changed)} changed files")
         self.out.mkdir(parents=True, exist_ok=True)
         if not self.source.exists():
             _run(["git", "clone", "-q", "--no-checkout", ROOT, self.source])
@@ -176,10 +176,14 @@ def _install(file: Path, folder: Path, *, executable: bool = False) -> None:
 
 @contextmanager
 def _step(what: str) -> Iterator[None]:
-    print(f"builds {what}", file=sys.stderr, flush=True)
+    _say(f"builds {what}")
     began = time.monotonic()
     yield
-    print(f"  {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    _say(f"  {time.monotonic() - began:.0f} s")
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
 
 
 def _read(*words: str | Path) -> str:
@@ -215,7 +219,7 @@ def main() -> None:
         build.wheel(arch, programs)
         build.archive(arch, programs)
     build.sums()
-    print((build.out / "SHA256SUMS").read_text(), end="")
+    sys.stdout.write((build.out / "SHA256SUMS").read_text())
 
 
 if __name__ == "__main__":

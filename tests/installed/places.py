@@ -34,10 +34,14 @@ class Place:
 
     def run(self, *words: str, code: int = 0) -> str:
         """Run a command in namespaces of its own. It must end with `code`. Return what it prints."""
-        inside = ["unshare", "--mount", "--net", "--pid", "--fork", f"--mount-proc={self.root}/proc", "chroot", self.root]
-        environment = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": "/root", "LANG": "C.UTF-8"}
+        own = ("--mount", "--net", "--pid", "--fork", f"--mount-proc={self.root}/proc")
         done = subprocess.run(
-            [*inside, *words], capture_output=True, text=True, check=False, timeout=600, env=environment
+            ["unshare", *own, "chroot", str(self.root), *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=600,
+            env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": "/root", "LANG": "C.UTF-8"},
         )
         assert done.returncode == code, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout + done.stderr
@@ -51,8 +55,8 @@ def debian(folder: Path) -> Place:
     if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)
         partial = kept.with_name(f"{os.getpid()}-{kept.name}")
-        words = ["--quiet", "--variant=apt", "--include=python3-venv", RELEASE, partial]
-        subprocess.run(["mmdebstrap", *words], check=True, timeout=600)
+        words = ["--quiet", "--variant=apt", "--include=python3-venv", RELEASE]
+        subprocess.run(["mmdebstrap", *words, partial], check=True, timeout=600)
         partial.rename(kept)
     subprocess.run(["tar", "-xf", kept, "-C", folder], check=True)
     return Place(folder)
