@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Builds what people install, into dist/: wheels with all programs, and archives of the static programs.
 
-It builds the last commit. Two builds of a commit give the same bytes. The first build takes about ten minutes for each
-architecture on two processors; a second one builds only what changed.
+It builds the last commit. Two builds of a commit with one release of Rust give the same bytes. The first build takes
+about ten minutes and 2 GB of disk for each architecture; later ones compile only what changed.
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import hashlib
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -28,11 +28,12 @@ ARCHITECTURES = ("x86_64", "aarch64")
 GATEWAY = "gamelane-gateway"
 PROGRAMS = {GATEWAY: "gateway", "gamelane-impair": "impair", "gamelane-traffic": "generator", "gamelane-proxy": "proxy"}
 """Programs, and the folder of `crates` of each."""
-MANUALS = ("gateway", "impair", "traffic", "proxy", "serve", "measure")
+UNITS = ("gamelane-gateway@.service", "gamelane-queues@.service", "gamelane-proxy@.service")
 LICENCES = ("LICENSE-MIT", "LICENSE-APACHE")
 LINKED = ("-Clinker=rust-lld", "-Clinker-flavor=ld.lld", "-Clink-arg=--icf=all", "-Clink-arg=--pack-dyn-relocs=relr")
 """Equal functions once, and short tables of relocations: a tenth of a program."""
 NO_UNWINDING = ("-Cforce-unwind-tables=no", "-Clink-arg=--no-eh-frame-hdr")
+TOOLS = ("cargo", "git", "gzip", "rustup", "tar")
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,12 @@ class Build:
     @cached_property
     def epoch(self) -> str:
         """Time of the commit: the time of every file that is made."""
-        return _read("git", "-C", ROOT, "log", "-1", "--format=%ct")
+        return _read("git", "-C", self.source, "log", "-1", "--format=%ct")
+
+    @cached_property
+    def commit(self) -> str:
+        """The commit that is built."""
+        return _read("git", "-C", self.source, "rev-parse", "HEAD")
 
     @cached_property
     def version(self) -> str:
@@ -59,6 +65,11 @@ class Build:
         return self.work / "source"
 
     @property
+    def made(self) -> Path:
+        """Folder of what is made, until all of it is whole."""
+        return self.work / "made"
+
+    @property
     def tools(self) -> Path:
         """Folder of the tools' programs."""
         return self.work / "tools/bin"
@@ -67,12 +78,13 @@ class Build:
         """Copy the commit and install the tools."""
         if changed := _read("git", "-C", ROOT, "status", "--porcelain").splitlines():
             _say(f"builds the last commit, without {len(changed)} changed files")
-        self.out.mkdir(parents=True, exist_ok=True)
-        if not self.source.exists():
-            _run(["git", "clone", "-q", "--no-checkout", ROOT, self.source])
+        shutil.rmtree(self.made, ignore_errors=True)
+        self.made.mkdir(parents=True)
+        if not (self.source / ".git").exists():
+            _run(["git", "init", "-q", self.source])
         # Files that have not changed keep their times, so cargo does not compile them again.
         git = ["git", "-C", self.source]
-        _run([*git, "fetch", "-q", ROOT, "HEAD"])
+        _run([*git, "fetch", "-q", "--update-shallow", ROOT, "HEAD"])
         _run([*git, "checkout", "-q", "--force", "--detach", "FETCH_HEAD"])
         _run([*git, "clean", "-q", "-dffx"])
         wanted = (self.source / "packaging/requirements.txt").read_text()
@@ -108,7 +120,7 @@ class Build:
         shutil.copytree(programs, self.source / "packaging/wheel/scripts", dirs_exist_ok=True)
         with _step(f"the wheel for {arch}"):
             words = ["--release", "--zig", "--target", target, "--compatibility", "manylinux2014", "--locked"]
-            _run([self.tools / "maturin", "build", "-q", *words, "-o", self.out], self.source, self._environment())
+            _run([self.tools / "maturin", "build", "-q", *words, "-o", self.made], self.source, self._environment())
 
     def archive(self, arch: str, programs: Path) -> None:
         """Pack the static programs with manual pages, units and licences, to unpack over /usr/local."""
@@ -118,29 +130,37 @@ class Build:
         packaging = self.source / "packaging"
         for program in programs.iterdir():
             _install(program, top / "bin", executable=True)
-        for manual in MANUALS:
-            _install(packaging / f"wheel/data/share/man/man1/gamelane-{manual}.1", top / "share/man/man1")
-        for unit in (packaging / "systemd").iterdir():
-            _install(unit, top / "lib/systemd/system")
+            _install(packaging / f"wheel/data/share/man/man1/{program.name}.1", top / "share/man/man1")
+        for unit in UNITS:
+            _install(packaging / "systemd" / unit, top / "lib/systemd/system")
         _install(packaging / "gateway/fail-open", top / "lib/gamelane", executable=True)
         for document in (*(self.source / each for each in LICENCES), packaging / "static/README.md"):
             _install(document, top / "share/doc/gamelane")
-        self.pack(top, self.out / f"{name}.tar.gz")
+        self.pack(top, self.made / f"{name}.tar.gz")
 
     def pack(self, top: Path, to: Path) -> None:
-        """Write a folder into an archive in which order, times and owners are always the same."""
-        words = ["--sort=name", f"--mtime=@{self.epoch}", "--owner=0", "--group=0", "--numeric-owner", "--format=gnu"]
-        made = subprocess.run(
-            ["tar", "-c", *words, "-C", top.parent, top.name], stdout=subprocess.PIPE, check=True
-        ).stdout
-        with to.open("wb") as file:
-            subprocess.run(["gzip", "-9", "--no-name"], input=made, stdout=file, check=True)
+        """Write a folder into an archive in which order, times, owners and modes are always the same.
 
-    def sums(self) -> None:
-        """Write the checksums of all that was made."""
-        made = sorted(path for path in self.out.iterdir() if path.name != "SHA256SUMS")
-        lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in made]
-        (self.out / "SHA256SUMS").write_text("".join(lines))
+        The archive has no folders: to unpack it must not change those that are there.
+        """
+        files = sorted(str(path.relative_to(top.parent)) for path in top.rglob("*") if path.is_file())
+        always = [f"--mtime=@{self.epoch}", "--owner=0", "--group=0", "--numeric-owner", "--format=gnu"]
+        words = ["tar", "-c", *always, "--mode=u=rwX,go=rX", "-C", top.parent, "--", *files]
+        archive = subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout
+        with to.open("wb") as file:
+            subprocess.run(["gzip", "-9", "--no-name"], input=archive, stdout=file, check=True)
+
+    def finish(self) -> str:
+        """Move all that was made to its place, beside checksums, and return these."""
+        lines = [
+            f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(self.made.iterdir())
+        ]
+        (self.made / "SHA256SUMS").write_text("".join(lines))
+        (self.made / "COMMIT").write_text(f"{self.commit}\n")
+        self.out.mkdir(parents=True, exist_ok=True)
+        for path in self.made.iterdir():
+            shutil.move(path, self.out / path.name)
+        return "".join(lines)
 
     def _cargo(self, target: str, profile: str, crates: Sequence[str], flags: Sequence[str]) -> None:
         words = [word for crate in crates for word in ("-p", f"gamelane-{crate}")]
@@ -163,8 +183,6 @@ class Build:
         }
 
     def _add(self, target: str) -> None:
-        if not shutil.which("rustup"):
-            sys.exit(f"dist: needs rustup, which adds Rust's library for {target}")
         _run(["rustup", "-q", "target", "add", target], self.source)
 
 
@@ -187,7 +205,10 @@ def _say(text: str) -> None:
 
 
 def _read(*words: str | Path) -> str:
-    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"dist: `{' '.join(map(str, words))}` failed (see above)")
+    return done.stdout.strip()
 
 
 def _run(words: Sequence[str | Path], folder: Path | None = None, environment: Mapping[str, str] | None = None) -> None:
@@ -207,20 +228,28 @@ def main() -> None:
     )
     arguments.add_argument("--out", type=Path, default=ROOT / "dist", help="folder for what is made (default: dist)")
     arguments.add_argument(
-        "--work", type=Path, default=ROOT / "target/dist", help="folder for builds (default: target/dist)"
+        "--work", type=Path, default=ROOT / "target/packages", help="folder for builds (default: target/packages)"
     )
     given = arguments.parse_args()
-    if platform.system() != "Linux":
-        sys.exit("dist: builds on Linux only")
+    if missing := [tool for tool in TOOLS if not shutil.which(tool)]:
+        sys.exit(f"dist: needs {', '.join(missing)}; rustup adds Rust's library for each architecture")
     build = Build(given.work.resolve(), given.out.resolve())
-    build.prepare()
-    for arch in given.arch or ARCHITECTURES:
-        programs = build.programs(arch)
-        build.wheel(arch, programs)
-        build.archive(arch, programs)
-    build.sums()
-    sys.stdout.write((build.out / "SHA256SUMS").read_text())
+    build.work.mkdir(parents=True, exist_ok=True)
+    with (build.work / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sys.exit(f"dist: another one builds in {build.work}\n  hint:    wait for it, or choose another --work DIR")
+        build.prepare()
+        for arch in given.arch or ARCHITECTURES:
+            programs = build.programs(arch)
+            build.wheel(arch, programs)
+            build.archive(arch, programs)
+        sys.stdout.write(build.finish())
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)

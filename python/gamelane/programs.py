@@ -14,8 +14,9 @@ from typing import NoReturn
 
 from gamelane.errors import UsageError
 
-TREE = Path(__file__).parents[2]
-"""The source tree, if this is not an installed package."""
+TREE = Path(__file__).resolve().parents[2]
+IS_TREE = (TREE / "Makefile").exists()
+"""Whether this is a source tree, and no installed package."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,11 @@ class Program:
         for candidate in self._candidates():
             if _runs(candidate):
                 return candidate
-        build = f"build it with `make {self.target}`, or " if (TREE / "Makefile").exists() else ""
+        places = "in this package, in PATH" + (" or in cargo's target directory" if IS_TREE else "")
+        remedy = f"build it with `make {self.target}`" if IS_TREE else "install gamelane again"
         raise UsageError(
-            f"{self.name}: not found beside this command, in PATH or in cargo's target directory\n"
-            f"  hint:    {build}set {self.variable}=/path/to/{self.name}"
+            f"{self.name}: not found beside this command, {places}\n"
+            f"  hint:    {remedy}, or set {self.variable}=/path/to/{self.name}"
         )
 
     def _candidates(self) -> Iterator[Path]:
@@ -63,6 +65,8 @@ class Program:
         on_path = shutil.which(self.name)
         if on_path:
             yield Path(on_path)
+        if not IS_TREE:
+            return
         target = Path(os.environ.get("CARGO_TARGET_DIR", TREE / "target"))
         built = [target / profile / self.name for profile in ("release", "debug")]
         # The newest build first: the other profile may be built from older sources.

@@ -11,30 +11,35 @@ from pathlib import Path
 from gamelane.guest.uml import cache
 from tests.needs import lacking
 
-DIST = Path(os.environ.get("GAMELANE_DIST", Path(__file__).parents[2] / "dist"))
+ROOT = Path(__file__).parents[2]
+DIST = Path(os.environ.get("GAMELANE_DIST", ROOT / "dist"))
 MACHINE = platform.machine()
-RELEASE, PYTHON = "bookworm", "3.11"
-TOOLS = ("mmdebstrap", "unshare", "tar")
+RELEASE, PYTHON, PACKAGES = "bookworm", "3.11", "python3-venv"
 
 
 def made(pattern: str) -> Path:
-    """Return the only file in `dist/` with such a name."""
+    """Return the file in `dist/` with such a name, of this commit."""
+    head = subprocess.run(["git", "-C", ROOT, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout
+    commit = DIST / "COMMIT"
+    if not commit.exists() or commit.read_text() != head:
+        lacking(f"{DIST} is not of this commit: `make dist` builds it")
     found = list(DIST.glob(pattern))
-    if not found:
-        lacking(f"{DIST}/{pattern} is missing: `make dist` builds it")
-    [file] = found
-    return file
+    if len(found) != 1:
+        lacking(f"{DIST} has {len(found)} files {pattern}: remove {DIST}, and `make dist`")
+    return found[0]
 
 
 class Place:
     """The root of a system, in a folder."""
 
     def __init__(self, root: Path) -> None:
+        if os.geteuid() != 0 or not shutil.which("unshare"):
+            lacking("needs root and unshare")
         self.root = root
 
     def run(self, *words: str, code: int = 0) -> str:
         """Run a command in namespaces of its own. It must end with `code`. Return what it prints."""
-        own = ("--mount", "--net", "--pid", "--fork", f"--mount-proc={self.root}/proc")
+        own = ("--mount", "--net", "--pid", "--fork", "--kill-child", f"--mount-proc={self.root}/proc")
         done = subprocess.run(
             ["unshare", *own, "chroot", str(self.root), *words],
             capture_output=True,
@@ -49,13 +54,13 @@ class Place:
 
 def debian(folder: Path) -> Place:
     """Unpack the system into a folder. It is fetched once."""
-    if os.geteuid() != 0 or not all(map(shutil.which, TOOLS)):
-        lacking(f"needs root, {', '.join(TOOLS)}")
-    kept = cache() / "roots" / f"{RELEASE}.tar"
+    kept = cache() / "roots" / f"{RELEASE}-{MACHINE}-{PACKAGES}.tar"
     if not kept.exists():
+        if not shutil.which("mmdebstrap"):
+            lacking("needs mmdebstrap, to make a small Debian")
         kept.parent.mkdir(parents=True, exist_ok=True)
         partial = kept.with_name(f"{os.getpid()}-{kept.name}")
-        words = ["--quiet", "--variant=apt", "--include=python3-venv", RELEASE]
+        words = ["--quiet", "--variant=apt", f"--include={PACKAGES}", RELEASE]
         subprocess.run(["mmdebstrap", *words, partial], check=True, timeout=600)
         partial.rename(kept)
     subprocess.run(["tar", "-xf", kept, "-C", folder], check=True)

@@ -1,20 +1,52 @@
-"""The programs of the archive are small, need nothing else, and start fast."""
+"""The programs of the archive are small, need nothing else, start fast, and work once they have given up root."""
 
 from __future__ import annotations
 
+import json
+import os
 import resource
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from gamelane import programs
+from tests.conftest import Repeat
 from tests.installed.places import MACHINE, Place, made
+from tests.needs import lacking
+from tests.real_time import in_time
 
-PROGRAMS = ("gamelane-gateway", "gamelane-impair", "gamelane-proxy", "gamelane-traffic")
+PROGRAMS = [program.name for program in (programs.GATEWAY, programs.IMPAIR, programs.TRAFFIC, programs.PROXY)]
 GATEWAY_BYTES = 4_000_000
 START_S = 0.010
 """CPU time, system calls included. Waiting for other programs does not count."""
 STARTS = 50
+POLICY = """
+name = "installed"
+[link]
+up = "10mbit"
+down = "50mbit"
+[gateway]
+up = { shape = "9.5mbit", queue = "fq_codel" }
+[[flow]]
+app = "game"
+model = "quake3"
+"""
+RELOADED = """
+ip link set lo up
+ip link add lan type veth peer name home
+ip link add wan type veth peer name outside
+for each in lan home wan outside; do ip link set $each up; done
+"$1" run --lan lan --wan wan --engine user "$2" &
+gateway=$!
+until "$1" status --json; do sleep 0.1; done >/dev/null 2>&1
+kill -HUP $gateway
+until "$1" status --json | tee "$3" | grep -q '"reloads": *1'; do sleep 0.1; done
+kill $gateway
+wait $gateway
+"""
+"""A gateway that reads its policy again after it has left root."""
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +58,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_gateway_fits_on_a_router(unpacked: Path) -> None:
-    assert (unpacked / "bin/gamelane-gateway").stat().st_size < GATEWAY_BYTES
+    assert (unpacked / "bin" / programs.GATEWAY.name).stat().st_size < GATEWAY_BYTES
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -36,10 +68,28 @@ def test_a_program_runs_where_nothing_else_is(unpacked: Path, program: str) -> N
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_a_program_starts_fast(unpacked: Path, program: str) -> None:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    for _ in range(STARTS):
-        subprocess.run([unpacked / "bin" / program, "--help"], stdout=subprocess.DEVNULL, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    took_s = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-    assert took_s / STARTS < START_S
+def test_a_program_starts_fast(unpacked: Path, program: str, up_to_three_times: Repeat) -> None:
+    def measure() -> None:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        for _ in range(STARTS):
+            subprocess.run([unpacked / "bin" / program, "--help"], stdout=subprocess.DEVNULL, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        took_s = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+        in_time(took_s / STARTS < START_S, f"{1000 * took_s / STARTS:.1f} ms of CPU time")
+
+    up_to_three_times(measure)
+
+
+def test_the_gateway_reloads_after_it_has_left_root(unpacked: Path, tmp_path: Path) -> None:
+    """The C library of the archive makes other system calls than glibc."""
+    if shutil.which("ip") is None or os.geteuid() != 0:
+        lacking("needs root and ip")
+    policy, status = tmp_path / "home.toml", tmp_path / "status.json"
+    policy.write_text(POLICY)
+    policy.chmod(0o644)
+    program = unpacked / "bin" / programs.GATEWAY.name
+    words = ["unshare", "--net", "bash", "-ec", RELOADED, "-"]
+    done = subprocess.run([*words, program, policy, status], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(status.read_text())["reloads"] == 1
+    assert "refused" not in done.stderr, done.stderr

@@ -21,7 +21,7 @@ use crate::truth::{Passed, Truth};
 use following::Listening;
 use lane::Lane;
 
-/// Most conversations that it knows at once: 7 MB.
+/// Most conversations known at once. Each takes 6.6 kB.
 pub(crate) const CONVERSATIONS: usize = 1024;
 
 /// A plane that queues, shapes and steers by a [`Policy`].

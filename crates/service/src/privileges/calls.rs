@@ -49,6 +49,13 @@ pub fn common() -> Vec<Call> {
     // A panic's backtrace looks where the program is.
     #[cfg(target_arch = "x86_64")]
     list.extend(calls![SYS_readlink]);
+    // musl takes the old calls where there are such.
+    #[cfg(all(target_arch = "x86_64", target_env = "musl"))]
+    list.extend([
+        any(libc::SYS_stat),
+        any(libc::SYS_lstat),
+        only(libc::SYS_open, 1, WRITES, &[O_RDONLY as u32]),
+    ]);
     let namespaces = 0x7e02_0000;
     list.extend([
         only(libc::SYS_mmap, 2, PROT_EXEC as u32, &[0]),
@@ -95,12 +102,20 @@ pub fn connections() -> Vec<Call> {
 
 /// Writing files into folders that its user may change, and removing them.
 pub fn files() -> Vec<Call> {
-    calls![SYS_openat SYS_unlinkat]
+    #[cfg_attr(
+        not(all(target_arch = "x86_64", target_env = "musl")),
+        expect(unused_mut, reason = "only musl's is longer")
+    )]
+    let mut list = calls![SYS_openat SYS_unlinkat];
+    #[cfg(all(target_arch = "x86_64", target_env = "musl"))]
+    list.extend(calls![SYS_open SYS_unlink]);
+    list
 }
 
 /// Asking whether an interface or a terminal is still there, and in what condition.
 pub fn presence() -> Vec<Call> {
-    let requests = [SIOCGIFNAME as u32, SIOCGIFFLAGS as u32, SIOCGIFMTU as u32, TCGETS as u32];
+    let terminal = if cfg!(target_env = "musl") { libc::TIOCGWINSZ } else { TCGETS };
+    let requests = [SIOCGIFNAME as u32, SIOCGIFFLAGS as u32, SIOCGIFMTU as u32, terminal as u32];
     vec![only(libc::SYS_ioctl, 1, !0, &requests)]
 }
 

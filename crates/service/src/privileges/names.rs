@@ -33,7 +33,7 @@ const COMMON: &[(&str, c_long)] = names! {
         SYS_gettid SYS_gettimeofday SYS_getuid SYS_getxattr SYS_init_module SYS_inotify_add_watch
         SYS_inotify_init1 SYS_inotify_rm_watch SYS_io_cancel SYS_io_destroy SYS_io_getevents
         SYS_io_setup SYS_io_submit SYS_io_uring_enter SYS_io_uring_register SYS_io_uring_setup
-        SYS_ioctl SYS_ioprio_get SYS_ioprio_set SYS_kcmp SYS_kexec_file_load SYS_kexec_load
+        SYS_ioctl SYS_ioprio_get SYS_ioprio_set SYS_kcmp SYS_kexec_load
         SYS_keyctl SYS_kill SYS_landlock_add_rule SYS_landlock_create_ruleset
         SYS_landlock_restrict_self SYS_lgetxattr SYS_linkat SYS_listen SYS_listxattr SYS_llistxattr
         SYS_lookup_dcookie SYS_lremovexattr SYS_lseek SYS_lsetxattr SYS_madvise SYS_mbind
@@ -70,15 +70,15 @@ const COMMON: &[(&str, c_long)] = names! {
         SYS_waitid SYS_write SYS_writev
 };
 
-/// Calls that newer processors do not have.
+/// Calls that newer processors do not have, or that libc does not list for each of them.
 #[cfg(target_arch = "x86_64")]
 #[rustfmt::skip]
 const OLDER: &[(&str, c_long)] = names! {
         SYS__sysctl SYS_access SYS_afs_syscall SYS_alarm SYS_arch_prctl SYS_chmod SYS_chown
         SYS_creat SYS_dup2 SYS_epoll_create SYS_epoll_ctl_old SYS_epoll_wait SYS_epoll_wait_old
         SYS_eventfd SYS_fchmodat2 SYS_fork SYS_futimesat SYS_get_thread_area SYS_getdents
-        SYS_getpgrp SYS_getpmsg SYS_getrlimit SYS_inotify_init SYS_ioperm SYS_iopl SYS_lchown
-        SYS_link SYS_lstat SYS_mkdir SYS_mknod SYS_modify_ldt SYS_open SYS_pause SYS_pipe SYS_poll
+        SYS_getpgrp SYS_getpmsg SYS_getrlimit SYS_inotify_init SYS_ioperm SYS_iopl SYS_kexec_file_load
+        SYS_lchown SYS_link SYS_lstat SYS_mkdir SYS_mknod SYS_modify_ldt SYS_open SYS_pause SYS_pipe SYS_poll
         SYS_putpmsg SYS_readlink SYS_rename SYS_renameat SYS_rmdir SYS_security SYS_select
         SYS_set_thread_area SYS_setrlimit SYS_signalfd SYS_stat SYS_symlink SYS_sync_file_range
         SYS_sysfs SYS_time SYS_tuxcall SYS_unlink SYS_uselib SYS_ustat SYS_utime SYS_utimes
