@@ -30,6 +30,7 @@ down = "50mbit"
 [gateway]
 up = { shape = "9.5mbit", queue = "fq_codel" }
 [[flow]]
+name = "quake3"
 app = "game"
 model = "quake3"
 """

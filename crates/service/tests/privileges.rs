@@ -41,7 +41,8 @@ fn a_refused_call_is_named_and_fails_and_the_program_goes_on() {
     let error = String::from_utf8(out.stderr).unwrap();
     assert!(out.status.success(), "{error}");
     let named = |call: &str| error.matches(&format!("error: system call refused: {call} (")).count();
-    assert_eq!((named("socket"), named("openat")), (1, 1), "{error}");
+    // musl creates a file by the older of both calls.
+    assert_eq!((named("socket"), named("openat") + named("open")), (1, 1), "{error}");
     assert_eq!(named("execve"), 0, "no process was made that could start a program: {error}");
     assert!(error.lines().count() == 50 && named("sched_setaffinity") > 40, "fifty lines in all: {error}");
 }
