@@ -2,11 +2,14 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup dev proxy gateway tools demo claims test test-rust test-wasm test-python test-loaded bench bench-grid agreement lint format docs campaigns dist clean
+.PHONY: help setup dev proxy gateway tools demo claims test test-rust test-wasm test-arm test-python test-loaded bench bench-grid agreement lint format docs campaigns dist clean
 
 PYTHON_FILES := python tests bench scripts campaigns
 # Crates that must run without an operating system; the web page is built from them.
 PURE := gamelane-core gamelane-qdisc gamelane-link gamelane-stage gamelane-tcp gamelane-mux gamelane-traffic gamelane-scenario gamelane-record gamelane-sim
+
+# Programs that need no C compiler for another processor.
+ON_ROUTERS := gamelane-gateway gamelane-impair
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,21 +38,27 @@ demo: setup  ## five queues against a game, an upload, web and video: table, rep
 	    --compare 'gateway.*.queue=fifo,pie,codel,fq_pie,fq_codel' --variant 'fifo:gateway.*.limit=100p' \
 	    --repeat 5 -o demo
 
-test: test-rust test-wasm test-python  ## every test: Rust, the pure crates on wasm32, Python
+test: test-rust test-wasm test-arm test-python  ## every test: Rust, the pure crates on wasm32, programs for ARM, Python
 
 test-rust:
 	scripts/test-rust.py
 
-test-wasm:
-	@if ! command -v rustup >/dev/null; then \
-	    echo "skipped: the pure crates on wasm32-unknown-unknown, because rustup is missing" >&2; \
+# checks TARGET for CRATES
+checks = @if ! command -v rustup >/dev/null; then \
+	    echo "skipped: crates on $(1), because rustup is missing" >&2; \
 	    [ "$${CI:-}" != true ]; \
-	elif ! rustup target add wasm32-unknown-unknown >/dev/null 2>&1; then \
-	    echo "skipped: the pure crates on wasm32-unknown-unknown, because rustup cannot add the target" >&2; \
+	elif ! rustup target add $(1) >/dev/null 2>&1; then \
+	    echo "skipped: crates on $(1), because rustup cannot add the target" >&2; \
 	    [ "$${CI:-}" != true ]; \
 	else \
-	    cargo check --quiet --target wasm32-unknown-unknown $(PURE:%=-p %); \
+	    cargo check --quiet --target $(1) $(2:%=-p %); \
 	fi
+
+test-wasm:
+	$(call checks,wasm32-unknown-unknown,$(PURE))
+
+test-arm:
+	$(call checks,aarch64-unknown-linux-musl,$(ON_ROUTERS))
 
 test-python: dev
 	scripts/test-rust.py --build

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from gamelane import programs
 from tests.installed.places import MACHINE, PYTHON, Place, debian, made
 
 PLATFORMS = [f"--platform=manylinux{each}_{MACHINE}" for each in ("2014", "_2_17", "_2_27", "_2_28")]
@@ -37,17 +36,17 @@ def test_it_runs_without_a_compiler(place: Place) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "program"),
+    ("words", "usage"),
     [
-        ("gateway run", programs.GATEWAY),
-        ("impair run", programs.IMPAIR),
-        ("traffic serve", programs.TRAFFIC),
-        ("serve", programs.TRAFFIC),
-        ("proxy near", programs.PROXY),
+        ("gateway run", "gamelane-gateway run"),
+        ("impair run", "gamelane-impair run"),
+        ("traffic serve", "gamelane-traffic serve"),
+        ("serve", "gamelane serve"),
+        ("proxy near", "gamelane-proxy near"),
     ],
 )
-def test_a_command_finds_its_program(place: Place, words: str, program: programs.Program) -> None:
-    assert f"Usage: {program.name} " in place.run("/opt/gamelane/bin/gamelane", *words.split(), "--help")
+def test_a_command_finds_its_program(place: Place, words: str, usage: str) -> None:
+    assert f"Usage: {usage} [" in place.run("/opt/gamelane/bin/gamelane", *words.split(), "--help")
 
 
 def test_a_command_finds_its_program_where_scripts_are_elsewhere(place: Place) -> None:
