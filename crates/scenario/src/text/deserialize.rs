@@ -16,7 +16,7 @@ pub(super) struct Refused {
 pub(super) fn deserialize<T: DeserializeOwned>(table: Table) -> Result<T, Refused> {
     let mut track = Track::new();
     let tracked = Deserializer::new(Value::Table(table), &mut track);
-    // Without erasure, TOML's and the path's code would be compiled for each of some 200 types: 0.9 MB of the gateway.
+    // Without erasure, TOML's and the path's code would be compiled for each of some 200 types: most of a megabyte of the gateway.
     let mut erased = <dyn erased_serde::Deserializer<'_>>::erase(tracked);
     let read = erased_serde::deserialize(&mut erased);
     drop(erased);
