@@ -38,7 +38,7 @@ def starts_ms(program: Path) -> float:
 
 
 def memory_mb(pid: int) -> float:
-    """Most memory that a process had."""
+    """Peak memory of a process."""
     [line] = [line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM:")]
     return int(line.split()[1]) / 1000
 
@@ -48,7 +48,7 @@ QUEUES = {"user": "fq_codel", "kernel": "fifo"}
 
 
 def with_flows(program: Path, engine: str) -> tuple[float, float]:
-    """Memory of the gateway without traffic, and after packets of all flows."""
+    """Peak memory of the gateway before traffic, and after packets of all flows."""
     network()
     if engine != "user":
         kernel(None)

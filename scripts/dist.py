@@ -116,7 +116,7 @@ class Build:
         """Build the wheel, which holds the programs, too."""
         target = f"{arch}-unknown-linux-gnu"
         self._add(target)
-        # Maturin installs what is here beside the `gamelane` command.
+        # pip installs what is in this folder beside the `gamelane` command.
         shutil.copytree(programs, self.source / "packaging/wheel/scripts", dirs_exist_ok=True)
         with _step(f"the wheel for {arch}"):
             words = ["--release", "--zig", "--target", target, "--compatibility", "manylinux2014", "--locked"]

@@ -24,7 +24,7 @@ pub fn start(json: bool) {
     tracing_subscriber::registry().with(lines.with_filter(shown)).init();
     if is_refused {
         tracing::warn!(
-            "{VARIABLE}={given}: no levels, so `info` holds; allowed: such as debug or gamelane_proxy=debug,warn"
+            "{VARIABLE}={given}: these are no levels, so `info` applies; allowed: for example debug, or gamelane_proxy=debug,warn"
         );
     }
 }

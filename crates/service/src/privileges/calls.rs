@@ -114,8 +114,7 @@ pub fn files() -> Vec<Call> {
 
 /// Asking whether an interface or a terminal is still there, and in what condition.
 pub fn presence() -> Vec<Call> {
-    let terminal = if cfg!(target_env = "musl") { libc::TIOCGWINSZ } else { TCGETS };
-    let requests = [SIOCGIFNAME as u32, SIOCGIFFLAGS as u32, SIOCGIFMTU as u32, terminal as u32];
+    let requests = [SIOCGIFNAME as u32, SIOCGIFFLAGS as u32, SIOCGIFMTU as u32, IS_TERMINAL];
     vec![only(libc::SYS_ioctl, 1, !0, &requests)]
 }
 
@@ -140,3 +139,6 @@ pub fn offloads() -> Vec<Call> {
 /// Flags of `openat` that write.
 const WRITES: u32 = (O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & !libc::O_DIRECTORY)) as u32;
 const SIOCETHTOOL: u32 = 0x8946;
+/// How the C library's `isatty` asks.
+pub(super) const IS_TERMINAL: u32 =
+    if cfg!(target_env = "musl") { libc::TIOCGWINSZ as u32 } else { TCGETS as u32 };
