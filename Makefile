@@ -96,7 +96,7 @@ format: dev  ## format Rust and Python
 
 docs: setup  ## the Rust API pages, the scenario reference, the manual, and the figure of the README
 	cargo doc --workspace --no-deps --all-features --quiet
-	UPDATE=1 cargo test -p gamelane-scenario -p gamelane-record --all-features --quiet up_to_date
+	UPDATE=1 cargo test $(addprefix -p gamelane-,scenario record gateway impair generator proxy) --all-features --quiet up_to_date
 	.venv/bin/python -m gamelane.cli.manual packaging/wheel/data/share/man/man1
 	@$(MAKE) --no-print-directory demo >/dev/null
 	cp demo/figures/rtt-game.svg docs/img/five-queues.svg

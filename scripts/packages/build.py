@@ -113,9 +113,13 @@ class Build:
         target = f"{arch}-unknown-linux-gnu"
         self._add(target)
         # pip installs what is in these folders beside the `gamelane` command.
-        wheel = self.source / "packaging/wheel"
+        wheel, manual = self.source / "packaging/wheel", self.source / "packaging/man"
         shutil.copytree(programs, wheel / "scripts", dirs_exist_ok=True)
         install(licences, wheel / "data/share/doc/gamelane")
+        for page in manual.iterdir():
+            # The command has pages of its own with the names of the programs.
+            if not (wheel / "data/share/man/man1" / page.name).exists():
+                install(page, wheel / "data/share/man/man1")
         with step(f"the wheel for {arch}"):
             words = ["--release", "--zig", "--target", target, "--compatibility", "manylinux2014", "--locked"]
             run([self.tools / "maturin", "build", "-q", *words, "-o", self.made], self.source, self._environment())

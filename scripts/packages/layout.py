@@ -20,7 +20,7 @@ COMPLETIONS = {
     "zsh/vendor-completions/_{}": '#compdef {0}\nsource <(COMPLETE=zsh {0})\n_clap_dynamic_completer_{1} "$@"\n',
 }
 """Files below `share`, and what is in them for a program. The program itself knows its words."""
-MAINTAINER = "The gamelane authors <gamelane@localhost>"
+MAINTAINER = "The gamelane authors <authors@gamelane.invalid>"
 ON_DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
@@ -85,7 +85,8 @@ def _lay(build: Build, programs: Path, top: Path, prefix: str) -> None:
     packaging = build.source / "packaging"
     for program in sorted(programs.iterdir()):
         install(program, top / "bin", executable=True)
-        install(packaging / f"wheel/data/share/man/man1/{program.name}.1", top / "share/man/man1")
+        for page in sorted((packaging / "man").glob(f"{program.name}*.1")):
+            install(page, top / "share/man/man1")
         for place, text in COMPLETIONS.items():
             _write(
                 top / "share" / place.format(program.name), text.format(program.name, program.name.replace("-", "_"))

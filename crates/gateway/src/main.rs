@@ -134,3 +134,9 @@ fn watch(address: SocketAddr) -> Result<(), Failure> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[test]
+fn the_manual_is_up_to_date() {
+    gamelane_service::manual::check(Arguments::command());
+}

@@ -301,3 +301,9 @@ fn stopped() -> Result<Arc<AtomicBool>, Failure> {
 fn counts(seen: &Seen) -> Value {
     json!({ "sent": seen.sent, "received": seen.received, "duplicates": seen.duplicates, "bytes": seen.bytes })
 }
+
+#[cfg(test)]
+#[test]
+fn the_manual_is_up_to_date() {
+    gamelane_service::manual::check(Arguments::command());
+}

@@ -325,3 +325,9 @@ fn profiles(json: bool) -> Result<(), Failure> {
     };
     print(&text)
 }
+
+#[cfg(test)]
+#[test]
+fn the_manual_is_up_to_date() {
+    gamelane_service::manual::check(Arguments::command());
+}

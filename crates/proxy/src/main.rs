@@ -290,3 +290,9 @@ fn status(file: &Path, json: bool) -> Result<(), Failure> {
     let status: Value = serde_json::from_slice(&answer).map_err(|_| failed(&"not a gamelane-proxy"))?;
     print(&if json { format!("{status:#}\n") } else { page::page(&status) })
 }
+
+#[cfg(test)]
+#[test]
+fn the_manual_is_up_to_date() {
+    gamelane_service::manual::check(Arguments::command());
+}

@@ -57,6 +57,8 @@ pub mod http;
 pub mod log;
 #[cfg(feature = "http")]
 pub mod mailbox;
+#[cfg(feature = "manual")]
+pub mod manual;
 pub mod output;
 #[cfg(feature = "privileges")]
 pub mod privileges;
