@@ -1,4 +1,4 @@
-"""A small Debian with Python and no compiler. What `make dist` built is installed in it, without a network."""
+"""A small Debian without a compiler. What `make dist` built is installed in it, without a network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.needs import lacking
 ROOT = Path(__file__).parents[2]
 DIST = Path(os.environ.get("GAMELANE_DIST", ROOT / "dist"))
 MACHINE = platform.machine()
-RELEASE, PYTHON, PACKAGES = "bookworm", "3.11", "python3-venv"
+RELEASE, PYTHON = "bookworm", "3.11"
 
 
 def made(pattern: str) -> Path:
@@ -52,15 +52,15 @@ class Place:
         return done.stdout + done.stderr
 
 
-def debian(folder: Path) -> Place:
-    """Unpack the system into a folder. It is fetched once."""
-    kept = cache() / "roots" / f"{RELEASE}-{MACHINE}-{PACKAGES}.tar"
+def debian(folder: Path, packages: str) -> Place:
+    """Unpack the system with some packages into a folder. It is fetched once."""
+    kept = cache() / "roots" / f"{RELEASE}-{MACHINE}-{packages}.tar"
     if not kept.exists():
         if not shutil.which("mmdebstrap"):
             lacking("needs mmdebstrap, to make a small Debian")
         kept.parent.mkdir(parents=True, exist_ok=True)
         partial = kept.with_name(f"{os.getpid()}-{kept.name}")
-        words = ["--quiet", "--variant=apt", f"--include={PACKAGES}", RELEASE]
+        words = ["--quiet", "--variant=apt", f"--include={packages}", RELEASE]
         subprocess.run(["mmdebstrap", *words, partial], check=True, timeout=600)
         partial.rename(kept)
     subprocess.run(["tar", "-xf", kept, "-C", folder], check=True)

@@ -18,7 +18,7 @@ PLATFORMS = [f"--platform=manylinux{each}_{MACHINE}" for each in ("2014", "_2_17
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     wheel = made(f"gamelane-*{MACHINE}.whl")
-    here = debian(tmp_path_factory.mktemp("place"))
+    here = debian(tmp_path_factory.mktemp("place"), "python3-venv")
     wheels = here.root / "wheels"
     words = ["download", "-q", "--only-binary=:all:", f"--python-version={PYTHON}", *PLATFORMS, "-d"]
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
