@@ -11,7 +11,7 @@ ALONE = ("docsis", "--set", "link.docsis.load=0%")
 
 def test_the_upstream_of_the_cable_modem_is_found() -> None:
     found = json.loads(gamelane("rate", *ALONE, "--json").stdout)
-    assert found["found"] == "rate"
+    assert (found["schema"], found["found"]) == (1, "rate")
     assert 190_000 <= found["free_bps"] < found["queued_bps"] <= 195_000
     shows = [trial["shows"] for trial in found["trials"]]
     assert shows[0] == "free"

@@ -9,6 +9,7 @@ import json
 import shutil
 import subprocess
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import pytest
 import gamelane as library
 from gamelane import programs
 from gamelane.advise import measured, promised
-from gamelane.errors import UsageError
+from gamelane.errors import RecordsError, UsageError
 from tests.cli.command import gamelane
 from tests.needs import lacking
 
@@ -189,6 +190,22 @@ def test_the_json_of_an_analysis_has_every_key() -> None:
     now = printed("analyze", STORED / "gateway" / "frames-0000.pcapng")
     keeps(stored("analyze.json"), now, values=False)
     assert now["captures"][0]["packets"] == stored("analyze.json")["captures"][0]["packets"]
+
+
+@pytest.mark.parametrize(("file", "read"), [("measure.json", measured.read), ("advice/advice.json", promised.read)])
+def test_a_later_measurement_or_advice_is_refused(copy: Path, file: str, read: Callable[[Path], object]) -> None:
+    changed(copy / "line" / file, "schema", 99)
+    with pytest.raises(RecordsError, match=f"{file}: `schema`: Input should be 1"):
+        read(copy / "line")
+
+
+def test_a_key_that_a_later_version_adds_to_records_is_left_out(copy: Path) -> None:
+    manifest = copy / "records" / "manifest.json"
+    document = json.loads(manifest.read_text(encoding="utf-8"))
+    for entry in (variants := document["variants"]) + variants[0]["flows"] + variants[0]["runs"]:
+        entry["later"] = 1
+    manifest.write_text(json.dumps(document), encoding="utf-8")
+    assert [each.name for each in library.read(copy / "records").variants] == ["fifo", "fq_codel"]
 
 
 def test_a_configuration_of_the_proxy_is_read(copy: Path) -> None:

@@ -16,13 +16,15 @@ from tests.needs import lacking
 
 ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}.get(MACHINE, MACHINE)
 CHECKER = """\
+[Unit]
+SuccessAction=exit-force
+FailureAction=exit-force
+FailureActionExitStatus=1
+
 [Service]
 Type=oneshot
 ExecStart=/bin/sh -ex /checked/script
 StandardError=file:/checked/log
-SuccessAction=exit
-FailureAction=exit
-FailureActionExitStatus=1
 TimeoutStartSec=120
 """
 SCRIPT = """\
@@ -46,7 +48,7 @@ echo "$before $(systemctl show -P MainPID gamelane-gateway@home)" >processes
 gamelane-gateway status --json >updated
 
 dpkg -r gamelane
-! systemctl is-active gamelane-gateway@home
+if systemctl is-active gamelane-gateway@home; then exit 1; fi
 ip -j link show master gamelane-open >bridge
 dpkg -P gamelane
 find / -xdev -path /checked -prune -o -path /proc -prune -o -name '*gamelane*' -print >left
@@ -74,7 +76,7 @@ def told(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ma
     (units / "multi-user.target.wants/check.service").symlink_to("../check.service")
     own = ("--quiet", "--private-network", "--register=no", "--keep-unit", f"--machine=gamelane-{os.getpid()}")
     words = ["systemd-nspawn", *own, f"--directory={place.root}", "--boot"]
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=200)
     log = checked / "log"
     assert done.returncode == 0, log.read_text() if log.exists() else done.stdout
     yield {path.name: path.read_text() for path in checked.iterdir() if path.suffix != ".deb"}

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -78,6 +78,7 @@ class Measured:
     limit_mbit: float | None = None
     """The server's limit of the rate in each direction; None if it has none."""
     sold: Sold | None = None
+    schema: Literal[1] = 1
     host_congestion: str | None = None
     """TCP congestion control that the loads had at home unless the plan names another one; None if it is not known."""
 

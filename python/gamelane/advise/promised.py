@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from pydantic import TypeAdapter
 
@@ -20,6 +21,7 @@ class Promised:
 
     recommendation: str
     expected: Sequence[Phase]
+    schema: Literal[1] = 1
 
 
 def read(folder: Path) -> Promised | None:

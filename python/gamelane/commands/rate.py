@@ -44,7 +44,7 @@ def rate(
         resolution=resolution,
     )
     if json:
-        emit({"scenario": chosen.name, "direction": direction, "payload": size, **found})
+        emit({"schema": 1, "scenario": chosen.name, "direction": direction, "payload": size, **found})
         return
     table = Table(box=None, pad_edge=False)
     for title in ("trial", "kbit/s", "packets", "lost", "delay p50, ms", "p95", ""):

@@ -5,10 +5,10 @@ The same scenario, seeds and versions give the same bytes, except for host and C
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -19,6 +19,7 @@ from gamelane.records import tap
 from gamelane.records.frames import TABLES
 from gamelane.records.results import Flow, Results, RunRecord, Source, Variant
 
+Made = TypeVar("Made", Flow, RunRecord, Source, Variant)
 SCHEMA = 1
 MANIFEST = "manifest.json"
 REPORT = (
@@ -78,7 +79,7 @@ def read(folder: str | PathLike[str]) -> Results:
         command=tuple(document["command"]),
         gamelane=document["gamelane"],
         sources=tuple(
-            Source(**{**source, "command": tuple(source["command"])}) for source in document.get("sources", ())
+            _made(Source, source | {"command": tuple(source["command"])}) for source in document.get("sources", ())
         ),
         differences=tuple(document.get("differences", ())),
     )
@@ -121,6 +122,12 @@ def _described(variant: Variant) -> dict[str, Any]:
 
 
 def _variant(entry: dict[str, Any]) -> Variant:
-    flows = tuple(Flow(**{**flow, "caveats": tuple(flow["caveats"])}) for flow in entry["flows"])
-    runs = tuple(RunRecord(**run) for run in entry["runs"])
-    return Variant(**{**entry, "flows": flows, "runs": runs, "caveats": tuple(entry.get("caveats", ()))})
+    flows = tuple(_made(Flow, flow | {"caveats": tuple(flow["caveats"])}) for flow in entry["flows"])
+    runs = tuple(_made(RunRecord, run) for run in entry["runs"])
+    return _made(Variant, entry | {"flows": flows, "runs": runs, "caveats": tuple(entry.get("caveats", ()))})
+
+
+def _made(of: type[Made], entry: dict[str, Any]) -> Made:
+    """Make a dataclass of an entry. A later version may have added keys."""
+    known = {field.name for field in fields(of)}
+    return of(**{key: value for key, value in entry.items() if key in known})

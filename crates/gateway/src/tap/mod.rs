@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gateway::Gateway;
 use crate::policy::Policy;
-use crate::watched::{self, Outcome};
+use crate::watched::{self, Came, Outcome};
 pub use about::{About, EngineKind, Options, WhenFull};
 pub use folder::Folder;
 use log::Event;
@@ -217,7 +217,12 @@ impl Tap {
         let len = ETHERNET_HEADER as usize + event.len as usize;
         let stamp = |point| self.stamp(point, direction, len, now);
         match *outcome {
-            Outcome::Came { number, packets, home } => {
+            Outcome::Passed(came) => {
+                self.saw(event, direction, &Outcome::Came(came), now);
+                let left = Outcome::Left { number: came.number, waited: Duration::ZERO };
+                self.saw(event, direction, &left, now);
+            }
+            Outcome::Came(Came { number, packets, home }) => {
                 let stamp = stamp(Point::In);
                 self.next_number = number + 1;
                 if packets > 1 {
@@ -348,11 +353,16 @@ impl Comment {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::path::Path;
 
-    #[test]
-    fn who_finds_no_chunk_loses_events_and_says_so_with_the_next_that_is_recorded() {
-        let folder = tempfile::tempdir().unwrap();
+    use gamelane_core::Seed;
+    use gamelane_device::watch::What;
+
+    use super::*;
+    use crate::watched::Watched;
+
+    /// A recording that begins in a folder.
+    fn recording(path: &Path) -> Tap {
         let about = About {
             schema: about::SCHEMA,
             version: String::new(),
@@ -366,9 +376,49 @@ mod tests {
             engine: EngineKind::User,
             pool: [1, 64],
         };
+        let folder = path.to_owned();
+        let options = Options { folder, snap: 160, size: 1 << 30, when_full: WhenFull::Stop };
+        Tap::start(Folder::make(path, None).unwrap(), &options, &about, "").unwrap()
+    }
+
+    fn recorded(path: &Path) -> Vec<Event> {
+        let log = std::fs::read(about::decisions(path, 0)).unwrap();
+        let mut rest = &log[log::MAGIC.len()..];
+        std::iter::from_fn(|| log::read(&mut rest)).collect()
+    }
+
+    #[test]
+    fn a_packet_past_no_queue_is_recorded_as_it_comes_and_as_it_leaves() {
+        let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tap");
-        let options = Options { folder: path.clone(), snap: 160, size: 1 << 30, when_full: WhenFull::Stop };
-        let mut tap = Tap::start(Folder::make(&options.folder, None).unwrap(), &options, &about, "").unwrap();
+        let mut tap = recording(&path);
+        let mut watched = Watched::new(None, Seed(1), Instant::ZERO);
+        let now = Instant::from_millis(1);
+        let event = watch::Event {
+            at: now,
+            what: What::Passed,
+            packet: 7,
+            interface: 2,
+            len: 100,
+            priority: 0,
+            segments: None,
+            source: None,
+            frame: &[0; 114],
+        };
+        let outcome = watched.take(&event, Direction::Down, None);
+        tap.saw(&event, Direction::Down, &outcome, now);
+        let end = tap.finish(now);
+        assert_eq!((end.lost, end.error), (0, None));
+        let events =
+            [Event::Now(now), Event::Arrived(Direction::Down), Event::Left(Direction::Down, 0), Event::End];
+        assert_eq!(recorded(&path), events);
+    }
+
+    #[test]
+    fn who_finds_no_chunk_loses_events_and_says_so_with_the_next_that_is_recorded() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tap");
+        let mut tap = recording(&path);
         tap.record(Event::Timeout, Instant::ZERO);
         tap.flush();
         // As if the disk were busy with all chunks.
@@ -391,9 +441,6 @@ mod tests {
         }
         let status = tap.finish(now);
         assert_eq!((status.lost, status.error), (5, None));
-        let log = std::fs::read(about::decisions(&path, 0)).unwrap();
-        let mut rest = &log[log::MAGIC.len()..];
-        let events: Vec<Event> = std::iter::from_fn(|| log::read(&mut rest)).collect();
-        assert_eq!(events, [Event::Timeout, Event::Lost(5), Event::Now(now), Event::End]);
+        assert_eq!(recorded(&path), [Event::Timeout, Event::Lost(5), Event::Now(now), Event::End]);
     }
 }

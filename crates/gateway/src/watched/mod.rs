@@ -22,18 +22,24 @@ pub use ledger::{Arrival, Ledger, Packet};
 use translated::Translated;
 use waiting::{End, WaitingPackets};
 
+/// A packet that came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Came {
+    /// Its number, counted from 0.
+    pub number: u64,
+    /// Packets on the wire.
+    pub packets: u32,
+    /// Its address at home, if it has the router's.
+    pub home: Option<SocketAddr>,
+}
+
 /// What an event means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// A packet came.
-    Came {
-        /// Its number, counted from 0.
-        number: u64,
-        /// Packets on the wire.
-        packets: u32,
-        /// Its address at home, if it has the router's.
-        home: Option<SocketAddr>,
-    },
+    Came(Came),
+    /// A packet came where no queue is watched, and left at once.
+    Passed(Came),
     /// It left, or a segment of it.
     Left {
         /// Its number.
@@ -100,11 +106,11 @@ impl Watched {
         // Two processors may read the clock in another order than they write.
         self.now = self.now.max(event.at);
         let outcome = match event.what {
-            What::Came => Some(self.came(event, direction)),
+            What::Came => Some(Outcome::Came(self.came(event, direction))),
             What::Left => self.left(event, direction),
             What::Passed => {
-                self.came(event, direction);
-                self.left(event, direction)
+                let came = self.came(event, direction);
+                self.left(event, direction).map(|_| Outcome::Passed(came))
             }
             What::Dropped(number) => self.dropped(event, direction, number, name),
         };
@@ -139,14 +145,14 @@ impl Watched {
         }
     }
 
-    fn came(&mut self, event: &Event<'_>, direction: Direction) -> Outcome {
+    fn came(&mut self, event: &Event<'_>, direction: Direction) -> Came {
         let (headers, meta, home) = self.translated.read(event, direction, self.now);
         let segments = event.segments.map(|(payload, count)| (payload, count.into()));
         let arrival = Arrival { headers, meta, frame: event.frame, len: event.len, segments };
         let packet = self.ledger.came(&arrival, direction, event.at, self.now);
         self.waiting.insert(event.packet, packet);
         self.forget_gone();
-        Outcome::Came { number: packet.number, packets: packet.packets, home }
+        Came { number: packet.number, packets: packet.packets, home }
     }
 
     fn left(&mut self, event: &Event<'_>, direction: Direction) -> Option<Outcome> {
