@@ -80,7 +80,7 @@ agreement: setup tools  ## the simulator beside Linux's TCP and queues, 471 case
 campaigns: proxy gateway tools  ## long searches for what breaks a program: SECONDS=600 for each, CAMPAIGN= for one
 	@PATH="$$PWD/.venv/bin:$$PATH" .venv/bin/python -m campaigns --seconds $(or $(SECONDS),600) $(CAMPAIGN)
 
-lint: dev  ## format check, clippy, ruff, mypy
+lint: dev  ## format check, clippy, ruff, mypy, licences of dependencies
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features --quiet -- -D warnings
 	.venv/bin/ruff format --check $(PYTHON_FILES)
@@ -88,6 +88,12 @@ lint: dev  ## format check, clippy, ruff, mypy
 	.venv/bin/mypy
 	scripts/test-rust.py --build
 	MYPYPATH=python scripts/with-dev .venv/bin/python -m mypy.stubtest gamelane._native --ignore-disjoint-bases
+	@if command -v cargo-deny >/dev/null; then \
+	    cargo deny --log-level error check bans licenses sources; \
+	else \
+	    echo "skipped: licences of dependencies, because cargo-deny is missing (cargo install cargo-deny)" >&2; \
+	    [ "$${CI:-}" != true ]; \
+	fi
 
 format: dev  ## format Rust and Python
 	cargo fmt --all
