@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from gamelane.guest.uml import cache
@@ -27,6 +28,14 @@ def made(pattern: str) -> Path:
     if len(found) != 1:
         lacking(f"{DIST} has {len(found)} files {pattern}: remove {DIST}, and `make dist`")
     return found[0]
+
+
+def download(wheel: Path, folder: Path) -> None:
+    """Fetch a wheel's dependencies into a folder, as wheels for the small Debian."""
+    platforms = [f"--platform=manylinux{each}_{MACHINE}" for each in ("2014", "_2_17", "_2_27", "_2_28")]
+    words = ["download", "-q", "--only-binary=:all:", f"--python-version={PYTHON}", *platforms, "-d"]
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    subprocess.run([*pip, *words, folder, wheel], check=True, timeout=600)
 
 
 class Place:
@@ -53,7 +62,13 @@ class Place:
 
 
 def debian(folder: Path, packages: str) -> Place:
-    """Unpack the system with some packages into a folder. It is fetched once."""
+    """Unpack the system with some packages into a folder."""
+    subprocess.run(["tar", "-xf", packed_debian(packages), "-C", folder], check=True)
+    return Place(folder)
+
+
+def packed_debian(packages: str) -> Path:
+    """Return the system as an archive. It is fetched once."""
     kept = cache() / "roots" / f"{RELEASE}-{MACHINE}-{packages}.tar"
     if not kept.exists():
         if not shutil.which("mmdebstrap"):
@@ -63,5 +78,4 @@ def debian(folder: Path, packages: str) -> Place:
         words = ["--quiet", "--variant=apt", f"--include={packages}", RELEASE]
         subprocess.run(["mmdebstrap", *words, partial], check=True, timeout=600)
         partial.rename(kept)
-    subprocess.run(["tar", "-xf", kept, "-C", folder], check=True)
-    return Place(folder)
+    return kept

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
 
-from tests.installed.places import MACHINE, PYTHON, Place, debian, made
-
-PLATFORMS = [f"--platform=manylinux{each}_{MACHINE}" for each in ("2014", "_2_17", "_2_27", "_2_28")]
+from tests.installed.places import MACHINE, PYTHON, Place, debian, download, made
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     wheel = made(f"gamelane-*{MACHINE}.whl")
     here = debian(tmp_path_factory.mktemp("place"), "python3-venv")
-    wheels = here.root / "wheels"
-    words = ["download", "-q", "--only-binary=:all:", f"--python-version={PYTHON}", *PLATFORMS, "-d"]
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    subprocess.run([*pip, *words, wheels, wheel], check=True, timeout=600)
+    download(wheel, here.root / "wheels")
     here.run("python3", "-m", "venv", "/opt/gamelane")
     here.run("/opt/gamelane/bin/pip", "install", "-q", "--no-index", "--find-links=/wheels", "gamelane")
     yield here
