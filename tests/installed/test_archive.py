@@ -1,13 +1,11 @@
-"""The programs of the archive are small, need nothing else, start fast, and work once they have given up root."""
+"""The programs of the archive are small, need nothing else, start fast, complete their words and have a manual."""
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,7 @@ import pytest
 from gamelane import programs
 from tests.cli.test_completion import PATIENCE_S, Terminal
 from tests.conftest import Repeat
-from tests.installed.places import MACHINE, Place, made
+from tests.installed.places import Place
 from tests.needs import lacking
 from tests.real_time import in_time
 
@@ -31,42 +29,6 @@ GATEWAY_BYTES = 4_000_000
 START_S = 0.010
 """CPU time, system calls included. Waiting for other programs does not count."""
 STARTS = 50
-POLICY = """
-name = "installed"
-[link]
-up = "10mbit"
-down = "50mbit"
-[gateway]
-shape = "9.5mbit"
-up = { queue = "fq_codel" }
-[[flow]]
-name = "quake3"
-app = "game"
-model = "quake3"
-"""
-RELOADED = """
-ip link set lo up
-ip link add lan type veth peer name home
-ip link add wan type veth peer name outside
-for each in lan home wan outside; do ip link set $each up; done
-"$1" run --lan lan --wan wan --engine user "$2" &
-gateway=$!
-until "$1" status --json >/dev/null 2>&1; do kill -0 $gateway; sleep 0.1; done
-sed -i s/9.5mbit/9mbit/ "$2"
-kill -HUP $gateway
-until "$1" status --json | tee "$3" | grep -q '"reloads": *1,'; do kill -0 $gateway; sleep 0.1; done
-kill $gateway
-wait $gateway
-"""
-"""A gateway that reads its policy again after it has left root."""
-
-
-@pytest.fixture(scope="module")
-def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("archive")
-    archive = made(f"gamelane-*-{MACHINE}-linux.tar.gz")
-    subprocess.run(["tar", "-xzf", archive, "-C", folder, "--strip-components=1"], check=True)
-    return folder
 
 
 def test_the_gateway_fits_on_a_router(unpacked: Path) -> None:
@@ -134,20 +96,3 @@ def test_fish_offers_words_of_a_program(unpacked: Path, program: str, tmp_path: 
 def test_the_manual_of_a_program_says_its_options(unpacked: Path) -> None:
     page = unpacked / "share/man/man1/gamelane-gateway-run.1"
     assert "\\-\\-queue\\-down" in page.read_text()
-
-
-def test_the_gateway_reloads_after_it_has_left_root(unpacked: Path) -> None:
-    """The C library of the archive makes other system calls than glibc."""
-    if shutil.which("ip") is None or os.geteuid() != 0:
-        lacking("needs root and ip")
-    program = unpacked / "bin" / programs.GATEWAY.name
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        folder.chmod(0o755)  # for the user that the gateway becomes
-        policy, status = folder / "home.toml", folder / "status.json"
-        policy.write_text(POLICY)
-        words = ["unshare", "--net", "bash", "-ec", RELOADED, "-", str(program), str(policy), str(status)]
-        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
-        assert done.returncode == 0, done.stderr
-        assert json.loads(status.read_text())["reloads"] == 1
-        assert "refused" not in done.stderr, done.stderr
