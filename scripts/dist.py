@@ -29,15 +29,18 @@ def make(build: Build, arch: str) -> None:
     build.wheel(arch, programs, licences)
     layout.archive(build, arch, programs, licences)
     layout.debian(build, arch, programs, licences)
-    layout.openwrt(build, arch, programs)
+    layout.openwrt(build, arch, programs, licences)
 
 
 def finish(build: Build, out: Path) -> str:
-    """Move all that was made to its place, beside checksums, and return these."""
+    """Move all that was made to its place, in place of what an earlier build made. Return the checksums."""
     lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(build.made.iterdir())]
     (build.made / "SHA256SUMS").write_text("".join(lines))
     (build.made / "COMMIT").write_text(f"{build.commit}\n")
     out.mkdir(parents=True, exist_ok=True)
+    if (earlier := out / "SHA256SUMS").exists():
+        for line in earlier.read_text().splitlines():
+            (out / line.split("  ")[1]).unlink(missing_ok=True)
     for path in build.made.iterdir():
         shutil.move(path, out / path.name)
     return "".join(lines)

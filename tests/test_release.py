@@ -22,8 +22,11 @@ def clone(tmp_path: Path) -> Path:
         subprocess.run(["git", "-C", tmp_path, "config", key, value], check=True)
     # As it stands here, not as it was committed.
     shutil.copy(ROOT / "scripts/release.py", tmp_path / "scripts")
-    subprocess.run(["git", "-C", tmp_path, "add", "scripts/release.py"], check=True)
-    subprocess.run(["git", "-C", tmp_path, "commit", "-q", "--allow-empty", "-m", "script"], check=True)
+    # In a release itself, nothing is unreleased.
+    changelog = tmp_path / "CHANGELOG.md"
+    changelog.write_text(changelog.read_text().replace("## Unreleased\n", "## Unreleased\n\n- Something.\n", 1))
+    subprocess.run(["git", "-C", tmp_path, "add", "scripts/release.py", "CHANGELOG.md"], check=True)
+    subprocess.run(["git", "-C", tmp_path, "commit", "-q", "-m", "something"], check=True)
     return tmp_path
 
 

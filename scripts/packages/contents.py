@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from os import environ
 from pathlib import Path
+from typing import Any
 
 from cyclonedx.model import ExternalReference, ExternalReferenceType, HashAlgorithm, HashType, XsUri
 from cyclonedx.model.bom import Bom, BomMetaData
@@ -63,7 +64,9 @@ class Crate:
     def texts(self) -> tuple[str, ...]:
         """The texts of its licence files."""
         files = sorted(path for path in self.folder.iterdir() if path.is_file() and LICENCE_FILE.match(path.name))
-        return tuple("\n".join(line.rstrip() for line in path.read_text().strip().splitlines()) for path in files)
+        return tuple(
+            "\n".join(line.rstrip() for line in path.read_text(encoding="utf-8").strip().splitlines()) for path in files
+        )
 
 
 def compiled_in(crates: Sequence[str], target: str) -> Mapping[str, Crate]:
@@ -74,7 +77,10 @@ def compiled_in(crates: Sequence[str], target: str) -> Mapping[str, Crate]:
     linked = {tuple(line.split()[:2]) for line in lines}
     told = json.loads(read("cargo", "metadata", "-q", "--locked", "--format-version=1", f"--filter-platform={target}"))
     of = {each["id"]: each for each in told["packages"] if (each["name"], f"v{each['version']}") in linked}
-    needs = {node["id"]: [dep["pkg"] for dep in node["deps"] if dep["pkg"] in of] for node in told["resolve"]["nodes"]}
+    needs = {
+        node["id"]: [dep["pkg"] for dep in node["deps"] if dep["pkg"] in of and _is_linked(dep)]
+        for node in told["resolve"]["nodes"]
+    }
     return {
         key: Crate(
             name=each["name"],
@@ -89,20 +95,36 @@ def compiled_in(crates: Sequence[str], target: str) -> Mapping[str, Crate]:
     }
 
 
+def _is_linked(dependency: Mapping[str, Any]) -> bool:
+    """Whether it is more than a dependency of tests or of the build."""
+    return any(each["kind"] is None for each in dependency["dep_kinds"])
+
+
 def licences(crates: Iterable[Crate]) -> str:
     """Return each text once, after the names of the crates that have it."""
     having = defaultdict(list)
     for crate in crates:
         name = f"{crate.name} {crate.version} ({crate.licence})"
-        for text in crate.texts or [f"{crate.name} has no file of its licence. Authors: {', '.join(crate.authors)}."]:
+        for text in crate.texts or [_usual_text(crate)]:
             having[text].append(name)
     parts = ["\n".join(["=" * 79, *names, "-" * 79, text, ""]) for text, names in having.items()]
     return "\n".join([HEAD, *parts])
 
 
+def _usual_text(crate: Crate) -> str:
+    """Return the text of MIT for a crate that allows it, and has no file of its licence."""
+    if "MIT" not in crate.licence.split(" OR "):
+        sys.exit(
+            f"dist: {crate.name} has no file of its licence, {crate.licence}\n  hint:    write its text into {__file__}"
+        )
+    text = Path("LICENSE-MIT").read_text(encoding="utf-8").strip()
+    authors = ", ".join(crate.authors) or f"the authors of {crate.name}"
+    return text.replace("The gamelane authors", authors).replace(" 2026", "")
+
+
 def sbom(crates: Mapping[str, Crate], commit: str, target: str) -> str:
     """Return the bill of materials as JSON."""
-    lock = tomllib.loads(Path("Cargo.lock").read_text())
+    lock = tomllib.loads(Path("Cargo.lock").read_text(encoding="utf-8"))
     checksums = {(each["name"], each["version"]): each.get("checksum") for each in lock["package"]}
     components = {key: _component(crate, checksums[crate.name, crate.version]) for key, crate in crates.items()}
     ours = next(crate for crate in crates.values() if crate.ours)
@@ -146,8 +168,8 @@ def main() -> None:
     arguments.add_argument("crates", nargs="+")
     given = arguments.parse_args()
     crates = compiled_in(given.crates, given.target)
-    given.licences.write_text(licences(crate for crate in crates.values() if not crate.ours))
-    given.sbom.write_text(sbom(crates, given.commit, given.target) + "\n")
+    given.licences.write_text(licences(crate for crate in crates.values() if not crate.ours), encoding="utf-8")
+    given.sbom.write_text(sbom(crates, given.commit, given.target) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

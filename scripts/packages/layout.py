@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from datetime import UTC, datetime
@@ -48,19 +49,24 @@ def debian(build: Build, arch: str, programs: Path, licences: Path) -> None:
     install(packaging / "debian/lintian-overrides", top / "usr/share/lintian/overrides", name="gamelane")
     when = format_datetime(datetime.fromtimestamp(int(build.epoch), UTC))
     news = [f"gamelane ({build.version}-1) unstable; urgency=medium", "  * changelog.gz lists what is new."]
-    mit = (build.source / "LICENSE-MIT").read_text().strip().splitlines()
+    mit = (build.source / "LICENSE-MIT").read_text(encoding="utf-8").strip().splitlines()
     indented = "\n".join(f" {line}" if line else " ." for line in mit)
     documents = {
-        "copyright": (packaging / "debian/copyright").read_text().replace("@MIT@", indented),
+        "copyright": (packaging / "debian/copyright").read_text(encoding="utf-8").replace("@MIT@", indented),
         "changelog.Debian.gz": "\n\n".join([*news, f" -- {MAINTAINER}  {when}\n"]),
-        "changelog.gz": (build.source / "CHANGELOG.md").read_text(),
-        "third-party.txt.gz": licences.read_text(),
+        "changelog.gz": (build.source / "CHANGELOG.md").read_text(encoding="utf-8"),
+        "third-party.txt.gz": licences.read_text(encoding="utf-8"),
     }
     for name, text in documents.items():
         _write(top / "usr/share/doc/gamelane" / name, text)
     for page in (top / "usr/share/man").rglob("*.1"):
-        _write(page.with_name(f"{page.name}.gz"), page.read_text())
+        _write(page.with_name(f"{page.name}.gz"), page.read_text(encoding="utf-8"))
         page.unlink()
+    # nfpm takes times and modes from the disk.
+    for path in top.rglob("*"):
+        os.utime(path, (int(build.epoch), int(build.epoch)))
+        if path.is_dir():
+            path.chmod(0o755)
     architecture = ON_DEBIAN[arch]
     variables = {"ARCH": architecture, "VERSION": build.version, "MAINTAINER": MAINTAINER, "TREE": str(top)}
     to = build.made / f"gamelane_{build.version}-1_{architecture}.deb"
@@ -68,7 +74,7 @@ def debian(build: Build, arch: str, programs: Path, licences: Path) -> None:
     run([build.tools / "nfpm", *words], build.source, build.environment() | variables)
 
 
-def openwrt(build: Build, arch: str, programs: Path) -> None:
+def openwrt(build: Build, arch: str, programs: Path, licences: Path) -> None:
     """Pack the gateway with its init script, to unpack over the root of an OpenWrt system."""
     top, files = _empty(build.work / "openwrt" / arch), build.source / "packaging/openwrt/gamelane-gateway/files"
     install(programs / GATEWAY, top / "usr/bin", executable=True)
@@ -77,6 +83,8 @@ def openwrt(build: Build, arch: str, programs: Path) -> None:
     # Not the configuration itself: to unpack a newer archive must not change it.
     install(files / "gamelane.config", top / "usr/share/gamelane")
     install(build.source / "packaging/gateway/home.toml", top / "usr/share/gamelane")
+    install(build.source / "LICENSE-MIT", top / "usr/share/gamelane")
+    _write(top / "usr/share/gamelane/third-party.txt.gz", licences.read_text(encoding="utf-8"))
     _pack(build, top, ["."], build.made / f"{GATEWAY}-{build.version}-{arch}-openwrt.tar.gz")
 
 
@@ -92,7 +100,7 @@ def _lay(build: Build, programs: Path, top: Path, prefix: str) -> None:
                 top / "share" / place.format(program.name), text.format(program.name, program.name.replace("-", "_"))
             )
     for unit in UNITS:
-        text = (packaging / "systemd" / unit).read_text()
+        text = (packaging / "systemd" / unit).read_text(encoding="utf-8")
         _write(top / "lib/systemd/system" / unit, text.replace("/usr/local/", f"{prefix}/"))
     install(packaging / "gateway/fail-open", top / "lib/gamelane", executable=True)
 

@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -64,23 +65,23 @@ class Images:
 
 
 @pytest.fixture(scope="module")
-def images(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Images]:
+def images() -> Iterator[Images]:
     if os.geteuid() != 0 or not shutil.which("buildah"):
         lacking("needs root and buildah")
     if made("COMMIT").parent != ROOT / "dist":
         lacking("a container is built from dist/")
-    folder = tmp_path_factory.mktemp("images")
-    download(made(f"gamelane-*{MACHINE}.whl"), folder / "wheels")
-    (folder / "pip.conf").write_text(WITHOUT_NETWORK)
-    all_of_them = Images(folder)
-    base = all_of_them.buildah("from", "scratch")
-    all_of_them.buildah("add", "-q", base, packed_debian("python3-venv"), "/")
-    all_of_them.buildah("copy", "-q", base, folder / "pip.conf", "/etc/pip.conf")
-    all_of_them.buildah("commit", "-q", "--rm", base, BASE)
-    all_of_them.build("programs", "--target", "programs")
-    all_of_them.build("gamelane", "--volume", f"{folder}/wheels:/wheels:ro")
-    yield all_of_them
-    shutil.rmtree(folder)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        download(made(f"gamelane-*{MACHINE}.whl"), folder / "wheels")
+        (folder / "pip.conf").write_text(WITHOUT_NETWORK)
+        all_of_them = Images(folder)
+        base = all_of_them.buildah("from", "scratch")
+        all_of_them.buildah("add", "-q", base, packed_debian("python3-venv"), "/")
+        all_of_them.buildah("copy", "-q", base, folder / "pip.conf", "/etc/pip.conf")
+        all_of_them.buildah("commit", "-q", "--rm", base, BASE)
+        all_of_them.build("programs", "--target", "programs")
+        all_of_them.build("gamelane", "--volume", f"{folder}/wheels:/wheels:ro")
+        yield all_of_them
 
 
 def test_the_command_simulates(images: Images) -> None:

@@ -48,6 +48,11 @@ def test_every_program_needs_crates_and_each_is_listed(sbom: dict[str, Any]) -> 
         assert any(one.startswith(f"gamelane-{program}@") for one in reached)
 
 
+def test_crates_of_tests_are_no_needs(sbom: dict[str, Any]) -> None:
+    needs = {each["ref"].split("@")[0]: each.get("dependsOn", []) for each in sbom["dependencies"]}
+    assert "tempfile" not in [each.split("@")[0] for each in needs["gamelane-gateway"]]
+
+
 def test_crates_have_the_checksums_of_the_lock_file(sbom: dict[str, Any]) -> None:
     lock = tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]
     checksums = {(each["name"], each["version"]): each.get("checksum") for each in lock}

@@ -6,12 +6,13 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.installed.places import MACHINE, debian, made
+from tests.installed.places import MACHINE, Place, debian, made
 from tests.needs import lacking
 
 ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}.get(MACHINE, MACHINE)
@@ -62,11 +63,17 @@ def package() -> Path:
 
 
 @pytest.fixture(scope="module")
-def told(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
+def told(package: Path) -> Iterator[Mapping[str, str]]:
     """What the script wrote, by name."""
     if os.geteuid() != 0 or not shutil.which("systemd-nspawn"):
         lacking("needs root and systemd-nspawn")
-    place = debian(tmp_path_factory.mktemp("debian"), "systemd-sysv,iproute2")
+    with tempfile.TemporaryDirectory() as folder:
+        place = debian(Path(folder), "systemd-sysv,iproute2")
+        yield written(place, package)
+
+
+def written(place: Place, package: Path) -> Mapping[str, str]:
+    """Run the script in the place. Return what it wrote, by name."""
     checked, units = place.root / "checked", place.root / "etc/systemd/system"
     checked.mkdir()
     shutil.copy(package, checked / "new.deb")
@@ -79,8 +86,7 @@ def told(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ma
     done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=200)
     log = checked / "log"
     assert done.returncode == 0, log.read_text() if log.exists() else done.stdout
-    yield {path.name: path.read_text() for path in checked.iterdir() if path.suffix != ".deb"}
-    shutil.rmtree(place.root)
+    return {path.name: path.read_text() for path in checked.iterdir() if path.suffix != ".deb"}
 
 
 def older(package: Path, folder: Path) -> None:

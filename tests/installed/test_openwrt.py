@@ -36,12 +36,13 @@ ip address add 203.0.113.2/24 dev wan
 sysctl -qw net.ipv4.ip_forward=1
 mount -t proc proc "$1/proc"
 mount -t sysfs sysfs "$1/sys"
-xargs -d '\\n' chroot "$1" <"$1/instances/home.command" &
+mount --bind /dev "$1/dev"
+sh -c 'exec chroot "$1" $(cat "$1/instances/home.command")' - "$1" &
 until chroot "$1" /usr/bin/gamelane-gateway status --json >"$1/status"; do kill -0 $!; sleep 0.1; done
-tc -j class show dev wan >"$1/during"
+tc class show dev wan >"$1/during"
 kill $!
-wait $! || [ $? = 143 ]
-tc -j qdisc show dev wan >"$1/after"
+wait $!
+tc qdisc show dev wan >"$1/after"
 """
 
 
@@ -52,13 +53,13 @@ def router(tmp_path: Path) -> Path:
         lacking("needs root and tc")
     archive = made(f"gamelane-gateway-*-{MACHINE}-openwrt.tar.gz")
     subprocess.run(["tar", "-xzf", archive, "-C", tmp_path], check=True)
-    for folder in ("bin", "etc/config", "etc/gamelane", "instances", "lib/functions", "proc", "sys"):
+    for folder in ("bin", "dev", "etc/config", "etc/gamelane", "instances", "lib/functions", "proc", "sys"):
         (tmp_path / folder).mkdir(parents=True, exist_ok=True)
     busybox = Path("/bin/busybox")
     if not busybox.exists() or subprocess.run(["ldd", busybox], capture_output=True, check=False).returncode == 0:
         lacking("needs busybox-static")
     shutil.copy(busybox, tmp_path / "bin")
-    for name in ("sh", "sed", "rm"):
+    for name in ("sh", "sed"):
         (tmp_path / "bin" / name).symlink_to("busybox")
     shutil.copy(Path(__file__).parent / "openwrt/functions.sh", tmp_path / "lib")
     (tmp_path / "lib/functions/network.sh").touch()
@@ -79,7 +80,7 @@ def configure(router: Path, *lines: str) -> None:
 
 def start(router: Path) -> list[str]:
     """Start the service. Return the words of the gateway's command."""
-    subprocess.run(["chroot", router, "/bin/sh", "-euc", START], check=True, timeout=60)
+    subprocess.run(["chroot", router, "/bin/sh", "-c", START], check=True, timeout=60)
     command = router / "instances/home.command"
     return command.read_text().splitlines() if command.exists() else []
 
@@ -114,7 +115,7 @@ def test_the_gateway_sets_the_queues_of_linux_and_removes_them(router: Path) -> 
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     assert json.loads((router / "status").read_text())["shaper"]["up"]["rate_bps"] == 9_500_000
-    assert any(each["rate"] * 8 == 9_500_000 for each in json.loads((router / "during").read_text()))
+    assert "rate 9500Kbit" in (router / "during").read_text()
     assert "htb" not in (router / "after").read_text()
 
 
