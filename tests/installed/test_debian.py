@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
 import subprocess
+import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.installed.places import MACHINE, Place, debian, made
+from tests.installed.places import MACHINE, ROOT, Place, debian, made
 from tests.needs import lacking
 
 ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}.get(MACHINE, MACHINE)
@@ -106,6 +108,18 @@ def test_lintian_has_nothing_to_say(package: Path) -> None:
     words = ["lintian", "--allow-root", "--fail-on", "error,warning,info", str(package)]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
+
+
+def test_files_have_the_time_of_the_commit_and_usual_modes(package: Path) -> None:
+    """Else two builds would differ."""
+    packed = subprocess.run(["dpkg-deb", "--fsys-tarfile", package], capture_output=True, check=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        members = archive.getmembers()
+    committed = subprocess.run(["git", "-C", ROOT, "log", "-1", "--format=%ct"], capture_output=True, check=True)
+    assert {member.mtime for member in members} == {int(committed.stdout)}
+    assert {member.mode for member in members if member.isdir()} == {0o755}
+    assert {member.mode for member in members if member.isfile()} == {0o644, 0o755}
+    assert {(member.uid, member.gid) for member in members} == {(0, 0)}
 
 
 def test_systemd_runs_the_gateway(told: Mapping[str, str]) -> None:
