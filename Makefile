@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup dev proxy gateway tools demo claims test test-rust test-wasm test-arm test-python test-loaded bench bench-grid agreement lint format docs campaigns dist clean
+.PHONY: help setup dev quick proxy gateway tools demo claims test test-rust test-wasm test-arm test-python test-loaded bench bench-grid agreement lint format docs campaigns dist clean
 
 PYTHON_FILES := python tests bench scripts campaigns
 # Crates that must run without an operating system; the web page is built from them.
@@ -33,7 +33,10 @@ tools: setup  ## the programs behind gamelane impair, traffic, serve and measure
 	install -m 755 "$${CARGO_TARGET_DIR:-target}/release/gamelane-impair" .venv/bin/
 	install -m 755 "$${CARGO_TARGET_DIR:-target}/release/gamelane-traffic" .venv/bin/
 
-demo: setup  ## five queues against a game, an upload, web and video: table, report, figures in demo/
+quick:
+	@scripts/setup.sh quick
+
+demo: quick  ## five queues against a game, an upload, web and video: table, report, figures in demo/
 	@.venv/bin/gamelane run collom2016 --set 'gateway.*.limit=1000p' \
 	    --compare 'gateway.*.queue=fifo,pie,codel,fq_pie,fq_codel' --variant 'fifo:gateway.*.limit=100p' \
 	    --repeat 5 -o demo

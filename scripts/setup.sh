@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
 # Makes .venv with everything gamelane needs and builds the extension in release mode. Only what changed is done again.
-# usage: scripts/setup.sh [dev]     `dev` adds the packages that tests and linters need, and builds no extension: they use the one of scripts/with-dev
+# usage: scripts/setup.sh [dev|quick]
+#   dev      adds the packages that tests and linters need, and builds no extension: they use the one of scripts/with-dev
+#   quick    for `make demo`: an extension that is compiled in a fraction of the time, unless there is one already
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+mode="${1:-run}"
 
 say() { printf '%s\n' "$*" >&2; }
 need() { say "gamelane cannot be built here: $1"; exit 1; }
@@ -29,9 +33,33 @@ if ! .venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/d
 \`apt-get install python3-venv\`, then try again."
 fi
 
+# built MARKER: true if the extension is there, and no Rust source, model or packaging is newer than the marker of its build
+built() {
+    [ -e "$1" ] &&
+        [ -z "$(find Cargo.toml Cargo.lock pyproject.toml crates models -newer "$1" -type f ! -path '*/tests/*' -print -quit)" ] &&
+        .venv/bin/python -c 'import gamelane._native' 2>/dev/null
+}
+uncompiled() {
+    cat .venv/build.log >&2
+    need "the extension could not be compiled (see above)."
+}
+
+# Compiles while packages are downloaded.
+build=""
+if [ "$mode" = quick ] && ! built .venv/extension && ! built .venv/quick; then
+    say "make demo compiles gamelane first, once. That takes about 80 seconds on two cores, 1.1 GB of disk, and 200 MB of downloads.
+Then it simulates 25 minutes of a household in a few seconds."
+    touch .venv/quick.started
+    cargo build --quiet --profile quick -p gamelane-py >.venv/build.log 2>&1 &
+    build=$!
+    trap 'kill "$build" 2>/dev/null || true' EXIT
+fi
+
+kind="$mode"
+[ "$kind" = quick ] && kind=run
 # Packages: again when pyproject.toml changed, or when more is asked for than was installed.
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
-wanted="${1:-run} $(sha256sum pyproject.toml | cut -d' ' -f1)"
+wanted="$kind $(sha256sum pyproject.toml | cut -d' ' -f1)"
 had="$(cat .venv/packages 2>/dev/null || true)"
 if [ "$had" != "$wanted" ] && [ "$had" != "dev ${wanted#* }" ]; then
     [ "${had%% *}" = dev ] && wanted="dev ${wanted#* }"
@@ -43,13 +71,14 @@ project = tomllib.load(open("pyproject.toml", "rb"))
 print(*project["build-system"]["requires"], *project["project"]["dependencies"], sep="\n")
 print(*project["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
 PY
-    .venv/bin/pip install --quiet --requirement .venv/requirements.txt ||
+    # Python compiles what it imports, which is a part of it.
+    .venv/bin/pip install --quiet --no-compile --requirement .venv/requirements.txt ||
         need "Python packages could not be installed (see above). The first build needs a package index, or wheels
 in a folder that PIP_FIND_LINKS names; later builds need neither."
     printf '%s\n' "$wanted" >.venv/packages
 fi
 
-if [ "${1:-run}" = dev ]; then
+if [ "$mode" != run ]; then
     # Until `make setup` installs the package, a link to its sources and the command.
     if ! .venv/bin/python -c 'import importlib.metadata as m; m.version("gamelane")' 2>/dev/null; then
         pwd | sed 's|$|/python|' >"$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/gamelane.pth"
@@ -64,17 +93,18 @@ sys.exit(main())
 PY
         chmod +x .venv/bin/gamelane
     fi
+    [ -n "$build" ] || exit 0
+    wait "$build" || uncompiled
+    install -m 755 "${CARGO_TARGET_DIR:-target}/quick/lib_native.so" python/gamelane/_native.abi3.so
+    rm -f .venv/extension
+    mv .venv/quick.started .venv/quick
     exit
 fi
 
-# The extension: again when a Rust source, a model or the packaging is newer than the last build.
-newer="$(find Cargo.toml Cargo.lock pyproject.toml crates models -newer .venv/extension -type f ! -path '*/tests/*' -print -quit 2>/dev/null || true)"
-if [ ! -e .venv/extension ] || [ -n "$newer" ] || ! .venv/bin/python -c 'import gamelane._native' 2>/dev/null; then
+if ! built .venv/extension; then
     say "building the extension (the first time takes a few minutes)"
     touch .venv/extension.started
-    VIRTUAL_ENV="$PWD/.venv" PIP_QUIET=1 .venv/bin/maturin develop --release >.venv/build.log 2>&1 || {
-        cat .venv/build.log >&2
-        need "the extension could not be compiled (see above)."
-    }
+    VIRTUAL_ENV="$PWD/.venv" PIP_QUIET=1 .venv/bin/maturin develop --release >.venv/build.log 2>&1 || uncompiled
+    rm -f .venv/quick
     mv .venv/extension.started .venv/extension
 fi
