@@ -7,6 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 mode="${1:-run}"
+trap 'exit 130' INT
 
 say() { printf '%s\n' "$*" >&2; }
 need() { say "gamelane cannot be built here: $1"; exit 1; }

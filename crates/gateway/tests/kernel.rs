@@ -168,8 +168,7 @@ fn traffic_keeps_to_the_rates_at_a_router_and_at_a_bridge() {
             let status = gateway.status();
             let (up, watch) = (&status.queues["up"], status.watch.as_ref().unwrap());
             assert!(up.packets > 1000 && up.drops > 0 && up.drop_reasons["tail"] == up.drops, "{up:?}");
-            // Two more may be on their way from the queue to the interface. A packet that is not seen to leave counts until another
-            // one has its memory.
+            // Two more may be on their way from the queue to the interface. A packet that is not seen to leave counts as waiting.
             assert!((30..=62 + watch.unseen).contains(&u64::from(up.peak_qlen)), "{up:?} {watch:?}");
             assert!(gateway.status().queues["down"].packets > 2000);
         }
