@@ -9,6 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from gamelane.claims import Paper, Verdict
@@ -46,13 +47,14 @@ def test_no_word_is_cut_in_80_columns() -> None:
         assert max(map(len, text.getvalue().splitlines())) <= columns
 
 
-def test_ctrl_c_keeps_the_verdicts_that_are_done(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seconds", [0.0, 5.0], ids=["before its first run", "later"])
+def test_ctrl_c_keeps_the_verdicts_that_are_done(tmp_path: Path, seconds: float) -> None:
     folder = tmp_path / "claims"
     command = [GAMELANE, "reproduce", "collom2016", "--repeat", "60", "--json", "-o", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         while process.poll() is None and not folder.exists():
-            time.sleep(0.1)
-        computes(process, 5)
+            time.sleep(0.01)
+        computes(process, seconds)
         process.send_signal(signal.SIGINT)
         stdout, said = process.communicate(timeout=240)
     assert process.returncode == 130, said

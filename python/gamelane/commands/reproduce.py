@@ -14,6 +14,7 @@ from rich.text import Text
 from gamelane.claims import PAPERS, Claim, Judgement, Kind, Paper, counted, counts
 from gamelane.claims.judge import Judged, judge
 from gamelane.errors import ExitCode, UsageError, did_you_mean
+from gamelane.interrupts import postponed
 from gamelane.report.claims import words, write_overview, write_paper
 from gamelane.report.papers import figures
 from gamelane.terminal.talk import deliver, progress, say, say_where, stdout, writable
@@ -33,17 +34,18 @@ def reproduce(paper: str, repeat: int, threads: int, json: bool, out: Path | Non
     papers = _chosen(paper)
     folder = None if out is None else writable(out)
     judged: list[Judged] = []
-    for each in papers:
-        judged.append(_judged(each, repeat, threads, quiet=quiet))
-        if judged[-1].interrupted:
-            break
+    with postponed() as ctrl_c:
+        for each in papers:
+            judged.append(_judged(each, repeat, threads, quiet=quiet))
+            if ctrl_c.heard:
+                break
     document = {"schema": 2, "repeats": repeat, "papers": {each.paper.name: _document(each) for each in judged}}
     file = folder / "claims.json" if folder else None
     pages = [OVERVIEW, *(f"{name}.html" for name in PAPERS)]
     deliver(document, file, lambda: show(judged, stdout()), json=json, pages=pages)
     if folder is not None:
         say_where(_write(folder, judged, repeat), quiet=quiet)
-    if judged[-1].interrupted:
+    if ctrl_c.heard:
         done, planned = sum(len(each.verdicts) for each in judged), sum(len(each.claims) for each in papers)
         say(f"{done} of {planned} claims judged")
         raise click.exceptions.Exit(ExitCode.INTERRUPTED)
