@@ -32,9 +32,9 @@ COLOURS: dict[Judgement, str] = {
 def reproduce(paper: str, repeat: int, threads: int, json: bool, out: Path | None, quiet: bool) -> None:
     """Check the claims of the papers."""
     papers = _chosen(paper)
-    folder = None if out is None else writable(out)
     judged: list[Judged] = []
     with postponed() as ctrl_c:
+        folder = None if out is None else writable(out)
         for each in papers:
             judged.append(_judged(each, repeat, threads, quiet=quiet))
             if ctrl_c.heard:
