@@ -99,7 +99,7 @@ until_it_has $far
 gamelane-proxy near near.toml &
 until gamelane-proxy status near.toml | grep -q '[1-9] of [1-9] up'; do kill -0 $!; sleep 0.1; done
 has_left_root $!
-# Through both: near asks far for the server's page, which is the near proxy's own status.
+# A request passes both proxies. The server behind far is the status page of near.
 printf 'GET /status HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' |
     timeout 20 bash -c 'exec 3<>/dev/tcp/127.0.0.1/7777; cat >&3; cat <&3' | grep -q '"role"'
 kill $! $far

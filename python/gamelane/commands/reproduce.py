@@ -37,8 +37,8 @@ def reproduce(paper: str, repeat: int, threads: int, json: bool, out: Path | Non
         folder = None if out is None else writable(out)
         for each in papers:
             judged.append(_judged(each, repeat, threads, quiet=quiet))
-            if ctrl_c.heard or judged[-1].interrupted:  # while runs went on, they heard it instead
-                ctrl_c.heard = True
+            ctrl_c.heard |= judged[-1].interrupted  # Ctrl-C while runs go on reaches only them
+            if ctrl_c.heard:
                 break
     document = {"schema": 2, "repeats": repeat, "papers": {each.paper.name: _document(each) for each in judged}}
     file = folder / "claims.json" if folder else None
