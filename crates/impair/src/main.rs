@@ -195,7 +195,7 @@ fn begin(arguments: Run) -> Result<(), Failure> {
     let impair = impair.map_err(usage)?;
     impair.to_configs().map_err(usage)?;
     let duration = arguments.duration.as_deref().map(|text| {
-        let span = text.parse::<Span>().map_err(|fault| usage(format!("--duration {text}: {fault}")))?;
+        let span = text.parse::<Span>().map_err(|fault| usage(fault.of_option("--duration", text)))?;
         Ok::<Duration, Failure>(span.0)
     });
     let duration = duration.transpose()?;

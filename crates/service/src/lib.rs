@@ -1,6 +1,6 @@
 //! What every program of gamelane shares: [`exit`] codes, [`output`] to stdout, delay [`histogram`]s, metrics in [`prometheus`]
 //! text, [`signals`] that end it, [`systemd`]'s watchdog, with feature `log` the [`log`] on stderr, with feature `privileges` the end of root and capabilities in
-//! [`privileges`], and with feature `http` the answers over HTTP: [`http`] for any program, [`mailbox`] for one whose loop waits in `epoll`.
+//! [`privileges`], with feature `terminal` a page in a [`terminal`], and with feature `http` the answers over HTTP: [`http`] for any program, [`mailbox`] for one whose loop waits in `epoll`.
 //!
 //! An async program spawns [`http::serve`]. A synchronous one calls [`http::spawn`], which serves on a thread of its own; its
 //! [`http::Site`] asks the loop through a mailbox:
@@ -65,3 +65,5 @@ pub mod privileges;
 pub mod prometheus;
 pub mod signals;
 pub mod systemd;
+#[cfg(feature = "terminal")]
+pub mod terminal;

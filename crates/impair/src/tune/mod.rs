@@ -3,7 +3,7 @@
 pub mod knobs;
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,8 +11,7 @@ use anyhow::Context as _;
 use gamelane_core::Duration;
 use gamelane_link::ImpairConfig;
 use gamelane_scenario::Impair;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use gamelane_service::terminal::{CtrlC, Screen, typed};
 use signal_hook::consts::{SIGHUP, SIGTERM};
 
 use crate::control::{self, Answer, Request};
@@ -35,10 +34,13 @@ pub fn tune(interface: &str) -> anyhow::Result<()> {
     }
     let mut kept = None;
     let mut said = None;
-    let _terminal = Terminal::open().with_context(|| format!("{interface}: the terminal cannot be used"))?;
+    let screen = Screen::open(io::stdout(), CtrlC::Key);
+    let mut screen = screen.with_context(|| format!("{interface}: the terminal cannot be used"))?;
     while !stop.load(Ordering::Relaxed) {
-        draw(&page(interface, &answer, &configs(&answer)?, said.as_deref()))?;
-        let pressed = pressed()?;
+        screen.draw(&page(interface, &answer, &configs(&answer)?, said.as_deref()))?;
+        // At the end of input the terminal is gone.
+        let Some(typed) = typed(LOOK)? else { return Ok(()) };
+        let pressed = keys(&typed);
         if pressed.is_empty() {
             answer = control::ask(interface, &Request::default())?;
         }
@@ -97,53 +99,5 @@ fn page(interface: &str, answer: &Answer, configs: &[ImpairConfig; 2], said: Opt
     out
 }
 
-fn draw(page: &str) -> io::Result<()> {
-    // Cursor to the top left, then the page; the rest of each line and of the screen is cleared.
-    let mut out = io::stdout().lock();
-    write!(out, "\x1b[H{}\x1b[J", page.replace('\n', "\x1b[K\r\n"))?;
-    out.flush()
-}
-
-/// Waits half a second for keys.
-fn pressed() -> io::Result<Vec<Key>> {
-    let wait = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
-    let input = io::stdin();
-    let mut sources = [PollFd::new(&input, PollFlags::IN)];
-    match poll(&mut sources, Some(&wait)) {
-        Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(Vec::new()),
-        Ok(_) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let mut bytes = [0; 64];
-    match rustix::io::read(&input, &mut bytes)? {
-        // End of input: the terminal is gone.
-        0 => Ok(vec![Key::Quit]),
-        count => Ok(keys(&bytes[..count])),
-    }
-}
-
-/// A separate screen with unbuffered keys. Dropping it restores the terminal.
-struct Terminal {
-    before: Termios,
-}
-
-impl Terminal {
-    fn open() -> io::Result<Self> {
-        let before = tcgetattr(io::stdin())?;
-        let mut modes = before.clone();
-        modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG);
-        tcsetattr(io::stdin(), OptionalActions::Now, &modes)?;
-        let this = Self { before };
-        io::stdout().write_all(b"\x1b[?1049h\x1b[?25l")?;
-        io::stdout().flush()?;
-        Ok(this)
-    }
-}
-
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        let _ = io::stdout().write_all(b"\x1b[?25h\x1b[?1049l");
-        let _ = io::stdout().flush();
-        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
-    }
-}
+/// Time between two looks at the counters.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(500);

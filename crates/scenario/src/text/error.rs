@@ -108,6 +108,15 @@ impl Fault {
 /// TOML's integers have a sign and 64 bits. `--set` reads a larger one as text.
 const LARGEST_IN_TOML: u64 = i64::MAX.unsigned_abs();
 
+impl Fault {
+    /// The message about an option of a command line that was given so.
+    pub fn of_option(&self, option: &str, given: &str) -> String {
+        let allowed = self.allowed.iter().map(|allowed| format!("\n  allowed: {allowed}"));
+        let hint = self.hint.iter().map(|hint| format!("\n  hint:    {hint}"));
+        format!("{option} {given}: {}{}", self.message, allowed.chain(hint).collect::<String>())
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;

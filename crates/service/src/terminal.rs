@@ -1,0 +1,92 @@
+//! A screen of its own in a terminal, with keys that come without Enter, for a page that is drawn again and again.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::AsFd;
+use rustix::io::Errno;
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+
+/// A separate screen, without a cursor. Dropping it restores the terminal.
+#[derive(Debug)]
+pub struct Screen<W: Write> {
+    out: W,
+    before: Termios,
+}
+
+/// What Ctrl-C does on a screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CtrlC {
+    /// It is a key as others.
+    Key,
+    /// It sends a signal.
+    Signal,
+}
+
+impl<W: Write> Screen<W> {
+    /// Opens it on `out`. Keys come from standard input.
+    ///
+    /// # Errors
+    /// One of them is no terminal.
+    pub fn open(out: W, ctrl_c: CtrlC) -> io::Result<Self> {
+        let before = tcgetattr(io::stdin())?;
+        let mut modes = before.clone();
+        modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+        if ctrl_c == CtrlC::Key {
+            modes.local_modes.remove(LocalModes::ISIG);
+        }
+        tcsetattr(io::stdin(), OptionalActions::Now, &modes)?;
+        let mut this = Self { out, before };
+        this.send("\x1b[?1049h\x1b[?25l")?;
+        Ok(this)
+    }
+
+    /// Draws a page over the one before.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn draw(&mut self, page: &str) -> io::Result<()> {
+        // Cursor to the top left, then the page; the rest of each line and of the screen is cleared.
+        let page = page.replace('\n', "\x1b[K\r\n");
+        self.send(&format!("\x1b[H{page}\x1b[K\x1b[J"))
+    }
+
+    fn send(&mut self, text: &str) -> io::Result<()> {
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()
+    }
+}
+
+impl<W: Write> Drop for Screen<W> {
+    fn drop(&mut self) {
+        let _ = self.send("\x1b[?25h\x1b[?1049l");
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
+    }
+}
+
+/// What was typed; waits for it at most so long. `None` if nothing can be typed any more.
+///
+/// # Errors
+/// The terminal is gone.
+pub fn typed(longest: Duration) -> io::Result<Option<Vec<u8>>> {
+    let wait = Timespec::try_from(longest).ok();
+    let input = io::stdin();
+    let mut sources = [PollFd::new(&input, PollFlags::IN)];
+    match poll(&mut sources, wait.as_ref()) {
+        Ok(0) | Err(Errno::INTR) => return Ok(Some(Vec::new())),
+        Ok(_) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let mut bytes = [0; 64];
+    match rustix::io::read(&input, &mut bytes)? {
+        0 => Ok(None),
+        count => Ok(Some(bytes[..count].to_vec())),
+    }
+}
+
+/// Columns and lines of a terminal; `None` if it is none, or does not know.
+pub fn size(terminal: impl AsFd) -> Option<[usize; 2]> {
+    let size = tcgetwinsize(terminal).ok()?;
+    (size.ws_col > 0).then(|| [usize::from(size.ws_col), usize::from(size.ws_row)])
+}
