@@ -15,6 +15,8 @@ mod content;
 #[cfg(feature = "document")]
 pub mod document;
 pub mod error;
+#[cfg(feature = "document")]
+mod facts;
 pub mod filter;
 mod fragments;
 pub mod frame;
@@ -31,6 +33,8 @@ pub mod read;
 mod retries;
 pub mod samples;
 pub mod tcp;
+#[cfg(feature = "document")]
+pub mod terminal;
 pub mod trace;
 #[cfg(feature = "document")]
 pub mod verdict;

@@ -6,6 +6,11 @@ use super::report::{FlowReport, HalfReport, TransportReport, is_conversation};
 
 /// Kind of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "document",
+    derive(serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Kind {
     /// A game over UDP.
     Game,

@@ -25,7 +25,7 @@ pub use two::of_two;
 
 /// The judgement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "document", derive(serde::Serialize))]
+#[cfg_attr(feature = "document", derive(serde::Deserialize, serde::Serialize))]
 pub struct Blame {
     /// The culprit.
     pub who: Who,
@@ -41,7 +41,11 @@ pub struct Blame {
 
 /// A culprit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "document", derive(serde::Serialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(
+    feature = "document",
+    derive(serde::Deserialize, serde::Serialize),
+    serde(rename_all = "lowercase")
+)]
 pub enum Who {
     /// The player's Wi-Fi.
     Wifi,
@@ -65,7 +69,11 @@ pub enum Who {
 
 /// How sure a judgement is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(feature = "document", derive(serde::Serialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(
+    feature = "document",
+    derive(serde::Deserialize, serde::Serialize),
+    serde(rename_all = "lowercase")
+)]
 pub enum Sure {
     /// The most probable of several culprits.
     Guess,

@@ -63,7 +63,7 @@ pub(super) fn ms(ns: u64) -> String {
 }
 
 /// A number with a comma between thousands.
-pub(crate) fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (place, digit) in digits.chars().enumerate() {
@@ -76,7 +76,7 @@ pub(crate) fn grouped(number: u64) -> String {
 }
 
 /// A number of things: "1 gap", "2 gaps".
-pub(crate) fn count(number: u64, noun: &str) -> String {
+pub fn count(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 

@@ -1,8 +1,9 @@
 //! One capture in the document.
 
+use std::borrow::Cow;
 use std::io::Read;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::flow::Flow;
 use super::games::Sums;
@@ -29,25 +30,25 @@ pub struct Findings {
 }
 
 /// An element of `captures`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Captured {
     pub(crate) file: String,
     complete: bool,
     error: Option<Problem>,
     further_errors: Vec<Problem>,
-    pub(super) packets: u64,
-    skipped: SkippedPackets,
-    dropped_by_capture: Option<u64>,
+    pub(crate) packets: u64,
+    pub(crate) skipped: SkippedPackets,
+    pub(crate) dropped_by_capture: Option<u64>,
     start_unix_ns: Option<u64>,
-    duration_s: f64,
-    time_went_back: WentBack,
-    clock_steps: Steps,
-    stamps_ahead: WentBack,
-    set_aside: u64,
+    pub(crate) duration_s: f64,
+    pub(crate) time_went_back: WentBack,
+    pub(crate) clock_steps: Steps,
+    pub(crate) stamps_ahead: WentBack,
+    pub(crate) set_aside: u64,
     pub(crate) flows_total: u32,
     pub(super) flows_chosen: Vec<u32>,
-    flows_left_out: LeftOut,
-    timeline: Option<Course>,
+    pub(crate) flows_left_out: LeftOut,
+    pub(crate) timeline: Option<Course>,
     pub(crate) games: Sums,
     pub(crate) flows: Vec<Flow>,
     /// A filter left out parts of flows, which look lost.
@@ -58,16 +59,25 @@ pub struct Captured {
 }
 
 /// Load and lag over time.
-#[derive(Debug, Serialize)]
-struct Course {
-    step_s: f64,
-    up_bps: Vec<f64>,
-    down_bps: Vec<f64>,
-    lag_ms: Vec<f64>,
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Course {
+    pub(crate) step_s: f64,
+    pub(crate) up_bps: Vec<f64>,
+    pub(crate) down_bps: Vec<f64>,
+    pub(crate) lag_ms: Vec<f64>,
+    /// `None` without a game.
+    pub(crate) wait: Option<Wait>,
 }
 
-#[derive(Debug, Serialize)]
-struct SkippedPackets {
+/// What `lag_ms` of a course is: the longest wait of a game, beyond what is normal for it.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Wait {
+    pub(crate) of: String,
+    pub(crate) beyond: Cow<'static, str>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct SkippedPackets {
     not_ip: u64,
     other_protocol: u64,
     cut_header: u64,
@@ -80,16 +90,16 @@ struct SkippedPackets {
     untimed: u64,
 }
 
-#[derive(Debug, Serialize)]
-struct WentBack {
-    packets: u64,
-    furthest_ms: f64,
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct WentBack {
+    pub(crate) packets: u64,
+    pub(crate) furthest_ms: f64,
 }
 
-#[derive(Debug, Serialize)]
-struct Steps {
-    count: u64,
-    furthest_ms: f64,
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Steps {
+    pub(crate) count: u64,
+    pub(crate) furthest_ms: f64,
 }
 
 impl Findings {
@@ -194,7 +204,25 @@ impl Course {
             up_bps: bps(0),
             down_bps: bps(1),
             lag_ms: drawn.steps().iter().map(|step| ms(step.lag_ns)).collect(),
+            wait: None,
         })
+    }
+}
+
+impl SkippedPackets {
+    /// How many were skipped, and why.
+    pub(crate) const fn each(&self) -> [(u64, &'static str); 9] {
+        [
+            (self.not_ip, "not IP"),
+            (self.other_protocol, "other protocol"),
+            (self.cut_header, "cut header"),
+            (self.encrypted, "encrypted"),
+            (self.wifi_retries, "Wi-Fi retries"),
+            (self.stray_fragments, "stray fragments"),
+            (self.unsupported_link, "unsupported link"),
+            (self.filtered, "left out by --filter"),
+            (self.untimed, "untimed"),
+        ]
     }
 }
 
@@ -216,6 +244,25 @@ impl Captured {
     /// TCP and UDP packets that a filter left out.
     pub(crate) const fn filtered(&self) -> u64 {
         self.skipped.filtered
+    }
+
+    /// Says whose waits the timeline shows, when the flows are chosen.
+    pub(super) fn tell_waits(&mut self) {
+        let (tcp, udp) =
+            (self.games.tcp.connections > 0, self.games.udp.games + self.games.udp.voice_calls > 0);
+        let of = match self.flows_chosen[..] {
+            [] => "a game".to_owned(),
+            [flow] => format!("flow {flow}"),
+            _ => "a chosen flow".to_owned(),
+        };
+        let beyond = match (tcp, udp) {
+            (true, true) => "fastest round trip (UDP: its tick)",
+            (true, false) => "fastest round trip",
+            (false, _) => "tick",
+        };
+        if let Some(timeline) = &mut self.timeline {
+            timeline.wait = (tcp || udp).then(|| Wait { of, beyond: beyond.into() });
+        }
     }
 
     /// The listed flow with this number.

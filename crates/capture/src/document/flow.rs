@@ -1,7 +1,9 @@
 //! A flow in the document.
 
-use serde::ser::SerializeStruct;
-use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::summary::Summary;
 use super::tcp::Tcp;
@@ -11,36 +13,45 @@ use crate::analysis::{Behaviour, FlowReport, Kind, TransportReport, Updates};
 use crate::names::{Application, Known, application};
 
 /// An element of `flows`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Flow {
     pub(crate) id: u32,
     pub(crate) kind: Kind,
     pub(crate) application: Application,
-    protocol: &'static str,
+    protocol: Cow<'static, str>,
     pub(crate) client: String,
     pub(crate) server: String,
-    client_by: &'static str,
+    client_by: Cow<'static, str>,
     interface: u32,
     start_s: f64,
     end_s: f64,
     up: FlowDirection,
     down: FlowDirection,
+    pub(crate) trouble: Trouble,
     #[serde(flatten)]
     pub(crate) transport: Transport,
 }
 
+/// `trouble` of a flow: whether it suffered, and the time by which each direction of a game was behind.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
+pub(crate) struct Trouble {
+    pub(crate) suffered: bool,
+    pub(crate) up_behind_ms: f64,
+    pub(crate) down_behind_ms: f64,
+}
+
 /// `tcp` or `udp`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Transport {
     Tcp(Box<Tcp>),
     Udp(Box<Udp>),
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct FlowDirection {
-    packets: u64,
-    bytes: u64,
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
     payload_bytes: u64,
     fragments: u64,
     duplicates: u64,
@@ -52,19 +63,19 @@ pub(crate) struct FlowDirection {
     dscp: Dscp,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 struct Copies {
     packets: u64,
     after_ms: Summary,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 struct Throughput {
     mean: Option<f64>,
     peak_1s: u64,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 struct Ecn {
     not_ect: u64,
     ect1: u64,
@@ -77,14 +88,14 @@ struct Ecn {
 struct Dscp([(u8, u64); 4]);
 
 /// `udp` of a flow.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Udp {
-    behaviour: &'static str,
-    up: Option<FlowUpdates>,
-    down: Option<FlowUpdates>,
+    pub(crate) behaviour: Cow<'static, str>,
+    pub(crate) up: Option<FlowUpdates>,
+    pub(crate) down: Option<FlowUpdates>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct FlowUpdates {
     pub(crate) tick_ms: f64,
     regular: f64,
@@ -98,7 +109,7 @@ pub(crate) struct FlowUpdates {
     pub(crate) numbered: Option<Numbered>,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(crate) struct Numbered {
     pub(crate) arrived: u64,
     pub(crate) missing: u64,
@@ -120,17 +131,31 @@ impl Flow {
             id: report.flow,
             kind: report.kind(),
             application: application(report, known),
-            protocol,
+            protocol: protocol.into(),
             client: report.key.source.to_string(),
             server: report.key.destination.to_string(),
-            client_by: report.client_by.name(),
+            client_by: report.client_by.name().into(),
             interface: report.interface,
             start_s: seconds(report.first_ns),
             end_s: seconds(report.last_ns),
             up: FlowDirection::of(up, lasted_ns),
             down: FlowDirection::of(down, lasted_ns),
+            // Judged when all captures are read.
+            trouble: Trouble::default(),
             transport,
         }
+    }
+
+    /// Packets of a direction: 0 from the client, 1 from the server.
+    pub(crate) const fn way(&self, direction: usize) -> &FlowDirection {
+        if direction == 0 { &self.up } else { &self.down }
+    }
+}
+
+impl Trouble {
+    /// Time by which both directions were behind.
+    pub(crate) fn behind_ms(&self) -> f64 {
+        self.up_behind_ms + self.down_behind_ms
     }
 }
 
@@ -166,7 +191,8 @@ impl Udp {
                 Behaviour::Game => "game",
                 Behaviour::Voice => "voice",
                 Behaviour::Other => "other",
-            },
+            }
+            .into(),
             up: up.as_ref().map(FlowUpdates::of),
             down: down.as_ref().map(FlowUpdates::of),
         }
@@ -206,19 +232,13 @@ impl Serialize for Dscp {
     }
 }
 
-impl Serialize for Application {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("Application", 3)?;
-        object.serialize_field("name", &self.name)?;
-        object.serialize_field("confidence", self.confidence.name())?;
-        object.serialize_field("because", &self.because)?;
-        object.end()
-    }
-}
-
-impl Serialize for Kind {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
+impl<'de> Deserialize<'de> for Dscp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut of = Self([(0, 0); 4]);
+        for (place, each) in of.0.iter_mut().zip(BTreeMap::deserialize(deserializer)?) {
+            *place = each;
+        }
+        Ok(of)
     }
 }
 

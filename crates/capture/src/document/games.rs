@@ -1,6 +1,6 @@
 //! Sums over all games, in the document.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::ms;
 use super::tcp::ByCause;
@@ -8,13 +8,13 @@ use crate::analysis::Games;
 use crate::analysis::games::{Counted, TcpWay, UdpWay};
 
 /// `games` of a capture, or of a comparison.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(crate) struct Sums {
     pub(crate) udp: Udp,
     pub(crate) tcp: Tcp,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(crate) struct Udp {
     pub(crate) games: u64,
     pub(crate) voice_calls: u64,
@@ -22,14 +22,14 @@ pub(crate) struct Udp {
     down: UdpSums,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(crate) struct Tcp {
     pub(crate) connections: u64,
     pub(crate) up: TcpSums,
     pub(crate) down: TcpSums,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(crate) struct UdpSums {
     pub(crate) counted: CountedSums,
     pub(crate) steady: u64,
@@ -39,7 +39,7 @@ pub(crate) struct UdpSums {
     pub(crate) longest_gap_ms: f64,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(crate) struct TcpSums {
     pub(crate) counted: CountedSums,
     data_packets: u64,
@@ -50,7 +50,7 @@ pub(crate) struct TcpSums {
     pub(crate) longest_stall_ms: f64,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(crate) struct CountedSums {
     pub(crate) flows: u64,
     pub(crate) sent: u64,

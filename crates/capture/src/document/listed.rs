@@ -19,10 +19,10 @@ pub(super) struct Listed {
 type Rank = (bool, u64, u32);
 
 /// Flows that are not listed.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize)]
-pub(super) struct LeftOut {
-    flows: u64,
-    games: u64,
+#[derive(Clone, Copy, Debug, Default, serde::Deserialize, serde::Serialize)]
+pub(crate) struct LeftOut {
+    pub(crate) flows: u64,
+    pub(crate) games: u64,
     packets: u64,
     bytes: u64,
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::capture::Findings;
-use super::flow::NS_PER_MS;
+use super::flow::{NS_PER_MS, Trouble};
 use super::games::Sums;
 use super::listed::LISTED;
 use super::ms;
@@ -17,24 +17,24 @@ use crate::pair::games::joined;
 use crate::pair::{self as points, Comparison, PairedDirection, PairedFlow};
 
 /// `pair`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Paired {
     clock_drift_ppm: Option<f64>,
     flows_total: usize,
     pub(crate) flows: Vec<PairFlow>,
     pub(crate) games: PairSums,
     #[serde(skip)]
-    pub(super) blame: Blame,
+    pub(super) blame: Option<Blame>,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(crate) struct PairSums {
     #[serde(flatten)]
     pub(crate) sums: Sums,
     pub(crate) only_in: [u64; 2],
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct PairFlow {
     pub(crate) kind: Kind,
     pub(crate) client: String,
@@ -44,10 +44,11 @@ pub(crate) struct PairFlow {
     pub(crate) rtt_ms: Summary,
     pub(crate) up: PairDirection,
     pub(crate) down: PairDirection,
+    pub(crate) trouble: Trouble,
 }
 
 /// One direction between the points. What is unknown is null.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct PairDirection {
     seen: u64,
     unknown: Option<String>,
@@ -65,20 +66,20 @@ pub(crate) struct PairDirection {
     loss_after_loss: Option<f64>,
     worst_second: Option<f64>,
     longest_gap_ms: Option<f64>,
-    delay_above_least_ms: Summary,
+    pub(crate) delay_above_least_ms: Summary,
     clock_difference_ms: ClockDifference,
     clock_drift_ppm: Option<f64>,
     jitter_ms: f64,
     pub(crate) delivery: Option<Delivery>,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 struct ClockDifference {
     least: Option<f64>,
     median: Option<f64>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Delivery {
     lag_ms: Summary,
     pub(crate) late: ByCause<Late>,
@@ -87,7 +88,7 @@ pub(crate) struct Delivery {
     undelivered: u64,
 }
 
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Late {
     packets: u64,
     pub(crate) lag_ms: f64,
@@ -118,7 +119,7 @@ impl Paired {
             flows_total: comparison.flows.len(),
             flows: listed(comparison, &kinds),
             games: PairSums { sums: Sums::of(&all), only_in },
-            blame: blame::of_two(captures.map(Findings::evidence), comparison),
+            blame: Some(blame::of_two(captures.map(Findings::evidence), comparison)),
         }
     }
 }
@@ -149,6 +150,7 @@ impl PairFlow {
             rtt_ms: Summary::of(&flow.rtt, NS_PER_MS),
             up: PairDirection::of(up),
             down: PairDirection::of(down),
+            trouble: Trouble::default(),
         }
     }
 

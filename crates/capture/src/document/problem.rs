@@ -1,15 +1,16 @@
 //! An error of reading a capture, in the document.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::CaptureError;
 
 /// What could not be read, and what to do.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Problem {
-    kind: &'static str,
+    kind: Cow<'static, str>,
     message: String,
     hint: String,
     offset: Option<u64>,
@@ -33,7 +34,7 @@ impl Problem {
             CaptureError::Encrypted { packets_read, .. } => ("encrypted", None, *packets_read),
             _ => ("unreadable", None, 0),
         };
-        Self { kind, message: message.to_owned(), hint: hint.to_owned(), offset, packets_read }
+        Self { kind: kind.into(), message: message.to_owned(), hint: hint.to_owned(), offset, packets_read }
     }
 }
 

@@ -1,22 +1,22 @@
 //! A distribution in the document.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::samples::Samples;
 
 /// Numbers of a distribution; without samples they are null.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Summary {
     pub(crate) count: u64,
     mean: Option<f64>,
     sd: Option<f64>,
-    min: Option<f64>,
+    pub(crate) min: Option<f64>,
     p5: Option<f64>,
     p25: Option<f64>,
     pub(crate) p50: Option<f64>,
     p75: Option<f64>,
     p95: Option<f64>,
-    p99: Option<f64>,
+    pub(crate) p99: Option<f64>,
     max: Option<f64>,
 }
 

@@ -1,6 +1,9 @@
 //! A TCP connection in the document.
 
-use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::flow::NS_PER_MS;
 use super::summary::Summary;
@@ -10,35 +13,37 @@ use crate::tcp::Cause;
 use crate::tcp::connection::End;
 
 /// `tcp` of a flow.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Tcp {
     from_handshake: bool,
-    end: &'static str,
+    end: Cow<'static, str>,
     sack: bool,
     handshake_rtt_ms: Handshake,
     pub(crate) rtt_ms: Summary,
     rtt_to_server_ms: RoundTrips,
     rtt_to_client_ms: RoundTrips,
-    up: Half,
-    down: Half,
+    /// Of the path, or of the longer half if the path has few samples.
+    pub(crate) shown_rtt_ms: Option<Summary>,
+    pub(crate) up: Half,
+    pub(crate) down: Half,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 struct Handshake {
     to_server: Option<f64>,
     to_client: Option<f64>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 struct RoundTrips {
     acknowledgements: Summary,
     timestamps: Summary,
 }
 
 /// Data of one direction.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Half {
-    thin: Option<bool>,
+    pub(crate) thin: Option<bool>,
     pub(crate) data_packets: u64,
     new_packets: u64,
     new_bytes: u64,
@@ -75,7 +80,7 @@ pub(crate) struct Half {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ByCause<T>(pub(crate) [T; 5]);
 
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Retransmissions {
     count: u64,
     spurious: u64,
@@ -83,7 +88,7 @@ pub(crate) struct Retransmissions {
 }
 
 /// Retransmissions of packets for the first, second, … time.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 struct Nth {
     total: u64,
     #[serde(rename = "self")]
@@ -93,13 +98,13 @@ struct Nth {
     mean_delay_ms: Option<f64>,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(crate) struct ZeroWindows {
     pub(crate) count: u64,
     pub(crate) seconds: f64,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Stalls {
     pub(crate) count: u64,
     pub(crate) longest_ms: f64,
@@ -112,7 +117,7 @@ pub(crate) struct Stalls {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ByTimeouts(pub(crate) [u64; 6]);
 
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 struct DelayedAcks {
     count: u64,
     mean_ms: Option<f64>,
@@ -122,19 +127,24 @@ impl Tcp {
     pub(super) fn of(report: &TcpReport) -> Self {
         let [to_server, to_client] = report.handshake_rtt_ns.map(|rtt| rtt.map(ms));
         let [up, down] = &report.halves;
+        let rtt_ms = Summary::of(&report.both_rtt, NS_PER_MS);
+        let [rtt_to_server_ms, rtt_to_client_ms] = [up, down].map(RoundTrips::of);
+        let shown = shown([&rtt_to_server_ms, &rtt_to_client_ms], &rtt_ms);
         Self {
+            shown_rtt_ms: shown.cloned(),
             from_handshake: report.from_handshake,
             end: match report.end {
                 End::Open => "open",
                 End::HalfClosed(_) => "half-closed",
                 End::Closed => "closed",
                 End::Reset => "reset",
-            },
+            }
+            .into(),
             sack: report.sack,
             handshake_rtt_ms: Handshake { to_server, to_client },
-            rtt_ms: Summary::of(&report.both_rtt, NS_PER_MS),
-            rtt_to_server_ms: RoundTrips::of(up),
-            rtt_to_client_ms: RoundTrips::of(down),
+            rtt_ms,
+            rtt_to_server_ms,
+            rtt_to_client_ms,
             up: Half::of(up),
             down: Half::of(down),
         }
@@ -144,6 +154,18 @@ impl Tcp {
     pub(crate) const fn half(&self, direction: usize) -> &Half {
         if direction == 0 { &self.up } else { &self.down }
     }
+}
+
+/// A transfer has few samples of the whole path: they need data in both directions within a second.
+fn shown<'a>(halves: [&'a RoundTrips; 2], whole: &'a Summary) -> Option<&'a Summary> {
+    let halves = halves.into_iter().flat_map(|half| [&half.acknowledgements, &half.timestamps]);
+    let most = halves.clone().map(|half| half.count).fold(whole.count, u64::max);
+    if 2 * whole.count >= most {
+        return Some(whole).filter(|_| most > 0);
+    }
+    halves
+        .filter(|half| 10 * half.count >= most)
+        .max_by(|a, b| a.p50.unwrap_or(0.0).total_cmp(&b.p50.unwrap_or(0.0)))
 }
 
 impl RoundTrips {
@@ -231,6 +253,20 @@ fn loss_estimate(half: &HalfReport) -> Option<f64> {
 impl<T: Serialize> Serialize for ByCause<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(Cause::ALL.map(Cause::name).into_iter().zip(&self.0))
+    }
+}
+
+impl<'de, T: Default + Deserialize<'de>> Deserialize<'de> for ByCause<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut of = BTreeMap::<String, T>::deserialize(deserializer)?;
+        Ok(Self(Cause::ALL.map(|cause| of.remove(cause.name()).unwrap_or_default())))
+    }
+}
+
+impl<'de> Deserialize<'de> for ByTimeouts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut of = BTreeMap::<String, u64>::deserialize(deserializer)?;
+        Ok(Self(LENGTHS.map(|length| of.remove(length).unwrap_or_default())))
     }
 }
 

@@ -7,6 +7,7 @@ use crate::analysis::FlowReport;
 
 /// What a flow belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "document", derive(serde::Deserialize, serde::Serialize))]
 pub struct Application {
     /// Word of a shipped preset, or a protocol such as `webrtc`; `None` if it is unknown.
     pub name: Option<String>,
@@ -15,11 +16,17 @@ pub struct Application {
     /// What it rests on, in a sentence.
     pub because: String,
     /// The name is only that of a protocol, which many applications use.
+    #[cfg_attr(feature = "document", serde(skip))]
     pub is_protocol: bool,
 }
 
 /// How sure a name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(
+    feature = "document",
+    derive(serde::Deserialize, serde::Serialize),
+    serde(rename_all = "lowercase")
+)]
 pub enum Confidence {
     /// Nothing tells, or the signs contradict each other.
     Unknown,

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::facts::Game;
 use super::words::{count, duration, grouped, joined, none, percent};
 use super::{CALLERS, PLAYERS, total};
 use crate::analysis::Kind;
 use crate::document::{Captured, CountedSums, Paired, Sums};
+use crate::facts::Conversation;
 use crate::tcp::Cause;
 
 /// `games` are the listed games.
-pub(super) fn headline(captures: &[Captured], pair: Option<&Paired>, games: &[Game<'_>]) -> String {
+pub(super) fn headline(captures: &[Captured], pair: Option<&Paired>, games: &[Conversation<'_>]) -> String {
     if captures.iter().all(|capture| capture.flows_total == 0) {
         let filtered: u64 = captures.iter().map(Captured::filtered).sum();
         if filtered > 0 {
@@ -49,7 +49,7 @@ pub(super) fn headline(captures: &[Captured], pair: Option<&Paired>, games: &[Ga
     joined(parts, " ")
 }
 
-fn all_tcp(sums: &[&Sums], place: &str, games: &[Game<'_>]) -> String {
+fn all_tcp(sums: &[&Sums], place: &str, games: &[Conversation<'_>]) -> String {
     let connections = total(sums, |each| each.tcp.connections);
     if connections == 0 {
         return String::new();
@@ -90,7 +90,7 @@ fn all_tcp(sums: &[&Sums], place: &str, games: &[Game<'_>]) -> String {
     said + "."
 }
 
-fn all_udp(sums: &[&Sums], place: &str, games: &[Game<'_>]) -> String {
+fn all_udp(sums: &[&Sums], place: &str, games: &[Conversation<'_>]) -> String {
     let kinds = [
         (total(sums, |each| each.udp.games), "game"),
         (total(sums, |each| each.udp.voice_calls), "voice call"),
@@ -134,9 +134,9 @@ fn all_udp(sums: &[&Sums], place: &str, games: &[Game<'_>]) -> String {
 }
 
 /// The names of the games of these kinds, in parentheses; an empty string if none has a name.
-fn called(games: &[Game<'_>], kinds: &[Kind]) -> String {
+fn called(games: &[Conversation<'_>], kinds: &[Kind]) -> String {
     let of_kinds = games.iter().filter(|game| kinds.contains(&game.kind));
-    let names: BTreeSet<&str> = of_kinds.filter_map(|game| game.name).collect();
+    let names: BTreeSet<&str> = of_kinds.filter_map(|game| game.told()).collect();
     let shown = names.iter().take(NAMED).map(|name| (*name).to_owned());
     let more = (names.len() > NAMED).then(|| "…".to_owned());
     let names = joined(shown.chain(more), ", ");

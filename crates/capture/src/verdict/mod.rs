@@ -1,49 +1,54 @@
 //! Explains in words what happened to the games of a capture: which packets were late or lost, and why. The headline is
 //! about all games, from the sums of the document. Sentences follow for the games that suffered most.
 
-mod facts;
 mod headline;
 mod sentence;
 mod words;
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 use crate::analysis::Kind;
-use crate::blame::Blame;
+use crate::blame::{Blame, Sure, Who};
 use crate::document::{Captured, Paired, Sums};
+use crate::facts::{self, Conversation};
 
 /// `verdict` of the document.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Verdict {
     /// `None` for captures that are neither one nor compared.
-    blame: Option<Blame>,
-    headline: String,
-    games: Vec<Described>,
-    not_described: u64,
+    pub(crate) blame: Option<Blame>,
+    /// In words; `None` if there is nothing to be sure of.
+    pub(crate) how_sure: Option<Cow<'static, str>>,
+    pub(crate) headline: String,
+    pub(crate) games: Vec<Described>,
+    pub(crate) not_described: u64,
 }
 
 /// A game, and what happened to it.
-#[derive(Clone, Debug, Serialize)]
-struct Described {
-    capture: usize,
-    flow: u32,
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Described {
+    pub(crate) capture: usize,
+    pub(crate) flow: u32,
     kind: Kind,
-    text: String,
+    pub(crate) text: String,
 }
 
 impl Verdict {
     /// Judges the captures. With `pair`, there are two, which were compared.
     pub(crate) fn of(captures: &[Captured], pair: Option<&Paired>, blame: Option<Blame>) -> Self {
-        let games = facts::games(captures, pair);
+        let mut games = facts::conversations(captures, pair);
+        games.retain(Conversation::is_game);
         let headline = headline::headline(captures, pair, &games);
         let mut games: Vec<_> = games.into_iter().enumerate().collect();
         // The games that suffered most, in the order of the captures.
-        games.sort_by(|(_, a), (_, b)| b.trouble_ms().total_cmp(&a.trouble_ms()));
+        games.sort_by(|(_, a), (_, b)| b.trouble().behind_ms().total_cmp(&a.trouble().behind_ms()));
         games.truncate(DESCRIBED);
         games.sort_by_key(|(place, _)| *place);
         let described = games.iter().map(|(_, game)| Described {
-            capture: game.place.0,
-            flow: game.place.1,
+            capture: game.place().0,
+            flow: game.place().1,
             kind: game.kind,
             text: sentence::sentence(game),
         });
@@ -52,11 +57,22 @@ impl Verdict {
             |pair| pair.games.sums.count() + pair.games.only_in.iter().sum::<u64>(),
         );
         Self {
+            how_sure: blame.as_ref().and_then(how_sure).map(Cow::Borrowed),
             blame,
             headline,
             not_described: all.saturating_sub(games.len() as u64),
             games: described.collect(),
         }
+    }
+}
+
+/// A judgement that names no culprit says itself what it does not know.
+fn how_sure(blame: &Blame) -> Option<&'static str> {
+    match (blame.who, blame.sure) {
+        (Who::Unknown, _) | (Who::Nobody, Sure::Guess) => None,
+        (_, Sure::Certain) => Some("This is certain."),
+        (_, Sure::Likely) => Some("This is likely."),
+        (_, Sure::Guess) => Some("This is a guess."),
     }
 }
 
@@ -107,6 +123,16 @@ mod tests {
             text.contains(down) && text.contains("46 of 2,645 lost (3 more may still be under way)"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_judgement_says_how_sure_it_is_unless_it_names_nobody() {
+        let said = |who, sure| {
+            how_sure(&Blame { who, sure, text: String::new(), because: Vec::new(), advice: Vec::new() })
+        };
+        assert_eq!(said(Who::Wifi, Sure::Guess), Some("This is a guess."));
+        assert_eq!(said(Who::Nobody, Sure::Likely), Some("This is likely."));
+        assert_eq!([said(Who::Nobody, Sure::Guess), said(Who::Unknown, Sure::Guess)], [None; 2]);
     }
 
     #[test]

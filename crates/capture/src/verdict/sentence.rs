@@ -1,36 +1,36 @@
 //! One game in words.
 
-use super::facts::{Game, Way};
 use super::words::{count, duration, grouped, none, percent};
 use super::{CALLERS, PLAYERS};
 use crate::analysis::Kind;
 use crate::document::{FlowUpdates, Half};
+use crate::facts::{Conversation, Way};
 use crate::tcp::Cause;
 
-pub(super) fn sentence(game: &Game<'_>) -> String {
+pub(super) fn sentence(game: &Conversation<'_>) -> String {
     let what = if game.kind == Kind::ThinTcp { tcp(game) } else { udp(game) };
-    let name = game.name.map_or_else(String::new, |name| format!(" ({name})"));
+    let name = game.told().map_or_else(String::new, |name| format!(" ({name})"));
     format!("{} and {}{name}. {what}", game.client, game.server)
 }
 
-fn udp(game: &Game<'_>) -> String {
+fn udp(game: &Conversation<'_>) -> String {
     let to = if game.kind == Kind::Voice { CALLERS } else { PLAYERS };
     let ways = game.ways.iter().filter_map(|way| Some((way, way.updates?)));
     let mut said: Vec<String> = ways.map(|(way, of)| updates(to[way.direction], way, of)).collect();
-    if let Some(rtt_ms) = game.rtt_ms.filter(|_| game.is_paired) {
+    if let Some(rtt_ms) = game.pair.and_then(|pair| pair.rtt_ms.p50) {
         said.push(format!("Median RTT {rtt_ms:.1} ms."));
     }
     said.join(" ")
 }
 
 fn updates(to: &str, way: &Way<'_>, of: &FlowUpdates) -> String {
-    let pace = if way.is_steady() {
+    let pace = if way.steady().is_some() {
         format!("an update every {:.1} ms", of.tick_ms)
     } else {
         "updates without a steady pace".to_owned()
     };
     let mut said = vec![lost(way).unwrap_or_else(|| "lost updates cannot be counted".to_owned())];
-    if way.is_steady() {
+    if way.steady().is_some() {
         said.push(format!("{} late", none(of.late)));
         if of.gaps > 0 {
             let missing = count(of.missing_by_pace, "update");
@@ -58,7 +58,7 @@ fn updates(to: &str, way: &Way<'_>, of: &FlowUpdates) -> String {
     )
 }
 
-fn tcp(game: &Game<'_>) -> String {
+fn tcp(game: &Conversation<'_>) -> String {
     game.ways.iter().filter_map(|way| Some(data(way, way.half?))).collect::<Vec<_>>().join(" ")
 }
 
