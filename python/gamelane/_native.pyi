@@ -14,16 +14,15 @@ __all__ = [
     "Analysis",
     "Cancel",
     "Cancelled",
-    "Live",
     "Recording",
     "Run",
     "Scenario",
     "ScenarioError",
     "Table",
     "analyze_captures",
+    "capture_lines",
     "catalogue",
     "connection_log",
-    "drop_privileges",
     "find_rate",
     "generate",
     "keeps_whole_flows",
@@ -321,35 +320,6 @@ class TableDescription(TypedDict):
     row: str
     columns: list[ColumnDescription]
 
-@type_check_only
-class Progress(TypedDict):
-    """What a recording has seen so far."""
-
-    packets: int
-    bytes: int
-    dropped: int
-    put_together: int
-    flows: int
-    games: int
-    files: int
-    written_bytes: int
-
-@type_check_only
-class FlowNow(TypedDict):
-    """A flow of a running recording. Pairs are from client to server, and from server to client."""
-
-    flow: int
-    protocol: str
-    kind: str
-    client: str
-    server: str
-    packets_per_s: list[float]
-    bps: list[float]
-    rtt_ms: float | None
-    wait_ms: float | None
-    lost: int
-    late: int
-
 @final
 class Analysis:
     """What was found in captures: problems of reading, and the document of docs/json-schema.md."""
@@ -363,25 +333,6 @@ class Analysis:
     def text(self) -> str: ...
     def print(self, indented: bool) -> None: ...
 
-@final
-class Live:
-    """An interface being recorded: opened, begun, asked for step after step, finished."""
-
-    @staticmethod
-    def open(interface: str, snap_len: int, expression: str, promiscuous: bool, ring_bytes: int) -> Live: ...
-    def begin(
-        self,
-        folder: str | None,
-        rotate_bytes: int | None,
-        rotate_ns: int | None,
-        keep: int | None,
-        has_top: bool = False,
-    ) -> None: ...
-    def step(self, timeout_ms: int) -> Progress: ...
-    def top(self, now_ns: int) -> list[FlowNow]: ...
-    def finish(self) -> tuple[Analysis, Progress, str | None]: ...
-
-def drop_privileges() -> None: ...
 def kernel_lines(
     policy: str, file: str, interfaces: list[str], directions: list[str]
 ) -> tuple[tuple[list[str], list[str], bool], tuple[str, str, str | None] | None]: ...
@@ -413,6 +364,7 @@ def analyze_captures(
     flows: list[int] | None = None,
 ) -> Analysis: ...
 def connection_log(path: str, flow: int, words: str) -> tuple[str | None, str | None]: ...
+def capture_lines(document: str, width: int, is_ascii: bool) -> list[tuple[str, str]]: ...
 def keeps_whole_flows(words: str) -> bool: ...
 def udp_datagrams(path: str) -> Datagrams: ...
 def generate(scenario: Scenario, seed: int, *, path: str | None = None) -> Generated: ...

@@ -63,3 +63,8 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) else None
+
+
+def rate_unit(highest_bps: float) -> tuple[str, float]:
+    """Return the unit for rates up to the highest, and how many bits per second it is."""
+    return ("Mbit/s", 1e6) if highest_bps >= 1e6 else ("kbit/s", 1e3)

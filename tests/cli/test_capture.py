@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 from collections.abc import Iterator
@@ -237,6 +238,42 @@ def _read_all(terminal: int) -> None:
             os.read(terminal, 1 << 16)
 
 
+@pytest.mark.usefixtures("match")
+def test_keys_sort_and_end_the_live_screen() -> None:
+    terminal, end = pty.openpty()
+    before = termios.tcgetattr(end)
+    recording = subprocess.Popen(
+        inside(GAMELANE, "capture", "lo", "--live"),
+        stdin=end,
+        stdout=subprocess.PIPE,
+        stderr=end,
+        env={**os.environ, "TERM": "xterm-256color"},
+    )
+    try:
+        shown = _until(terminal, b"", b"Sorted by longest wait")
+        os.write(terminal, b"s")
+        shown = _until(terminal, shown, b"Sorted by round trip")
+        os.write(terminal, b"p")
+        shown = _until(terminal, shown, b"PAUSED. p goes on")
+        os.write(terminal, b"q")
+        shown = _until(terminal, shown, b"\x1b[?1049l")
+        assert b"lo: " in recording.communicate(timeout=240)[0]
+        assert recording.returncode == 0
+        assert termios.tcgetattr(end) == before
+    finally:
+        recording.kill()
+        os.close(end)
+        os.close(terminal)
+
+
+def _until(terminal: int, shown: bytes, words: bytes) -> bytes:
+    """What the terminal shows, up to these words."""
+    while words not in shown:
+        assert select.select([terminal], [], [], 60)[0], shown[-2000:]
+        shown += os.read(terminal, 1 << 16)
+    return shown
+
+
 FLOOD = """
 import socket
 out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -352,8 +389,8 @@ def test_whoever_called_sudo_owns_the_files() -> None:
     [
         (["no-such-interface"], "no such interface; there are "),
         (["lo", "--rotate-size", "100MiB"], "add -o DIR"),
-        (["lo", "-o", "x", "--rotate-size", "3furlong"], "--rotate-size 3furlong: not a size"),
-        (["lo", "--duration", "-1s"], "--duration -1s: not a time"),
+        (["lo", "-o", "x", "--rotate-size", "3furlong"], "--rotate-size 3furlong: `furlong` is not a unit for a size"),
+        (["lo", "--duration", "-1s"], "--duration -1s: a time cannot be negative"),
         (["lo", "--snaplen", "3"], "--snaplen"),
     ],
 )

@@ -59,6 +59,7 @@ def blamed(found: Document) -> Document:
         ],
         "advice": ["Limit the rate of the upload program.", "Let the router give games a queue of their own."],
     }
+    found["verdict"]["how_sure"] = "This is likely."
     return found
 
 
@@ -70,6 +71,7 @@ def timed(found: Document) -> Document:
             "step_s": 0.25,
             "up_bps": [980_000.0 if at > steps / 3 else 20_000.0 + 500 * (at % 5) for at in range(steps)],
             "down_bps": [40_000.0 + 1000 * (at % 7) for at in range(steps)],
+            "wait": capture["timeline"]["wait"],
             "lag_ms": [40.0 * (at % 9) if abs(at - 45) < 20 else 904.0 if at == 70 else 0.0 for at in range(steps)],
         }
     return found

@@ -103,20 +103,21 @@ def test_rates_have_the_unit_of_the_highest_as_on_the_terminal(both: Document) -
         assert spec
         assert rows(spec, f"Load of all flows, {unit}")["v"].max() == value
         out = io.StringIO()
-        show(documents.without(both) | {"captures": [capture], "pair": None}, Console(file=out, width=100))
+        alone = documents.without(both) | {"captures": [capture], "pair": None}
+        show(json.dumps(alone), Console(file=out, width=100))
         assert re.search(rf"^up .* {value:.{3 - len(str(int(value)))}f} {unit}$", out.getvalue(), re.MULTILINE)
 
 
 def test_the_page_says_from_when_a_wait_counts_and_of_which_flow(both: Document, folder: Path) -> None:
     found = documents.without(both)
     for capture in found["captures"]:
-        capture["flows_chosen"] = [2]
+        capture["timeline"]["wait"]["of"] = "flow 2"
     text = page(folder, found)
     assert "Above: the longest wait of flow 2 beyond its fastest round trip in each step" in text
     spec = over_time(text)["timelines"][0]["spec"]
     assert spec["vconcat"][0]["title"]["text"] == "Longest wait of flow 2, ms"
     for capture in found["captures"]:
-        capture["games"]["tcp"]["connections"] = 0
+        capture["timeline"]["wait"] = None
     text = page(folder, found)
     assert "Above: " not in text
     assert [panel["title"]["text"] for panel in over_time(text)["timelines"][0]["spec"]["vconcat"]] == [
@@ -195,7 +196,8 @@ def test_the_plots_of_four_thousand_flows_are_bounded(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize("packets", [0, 1, 2])
 def test_a_capture_of_no_time_has_a_page(packets: int, tmp_path: Path) -> None:
     found = _analyzed([str(write(tmp_path / "short.pcap", steady(packets, 0)))], tmp_path)
-    found["captures"][0]["timeline"] = {"step_s": 0.25, "lag_ms": [0.0], "up_bps": [0.0], "down_bps": [96.0]}
+    timeline = {"step_s": 0.25, "lag_ms": [0.0], "up_bps": [0.0], "down_bps": [96.0], "wait": None}
+    found["captures"][0]["timeline"] = timeline
     data = over_time(page(tmp_path, found))
     assert len(data["flows"]) == (packets > 0)
     for each in (*data["timelines"], *data["flows"]):

@@ -1,14 +1,6 @@
 //! Capabilities (capabilities(7)) that a run needs. `gamelane_service::privileges` gives them up once all sockets are open.
 
-use std::io::Result;
-
-use gamelane_service::privileges::{CapabilitySet, keep_capabilities};
-
-/// Gives up all capabilities of this thread, and of threads it starts later, for good. For a recorder, which is a thread of
-/// Python: user and system calls stay.
-pub fn drop_all() -> Result<()> {
-    keep_capabilities(CapabilitySet::empty())
-}
+use gamelane_service::privileges::CapabilitySet;
 
 /// Returns what was said beside the first of `needed` that this thread does not have.
 pub fn missing(needed: &[(CapabilitySet, &'static str)]) -> Option<&'static str> {

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 pub enum LiveError {
     /// The process lacks the privilege for packet sockets.
     #[error(
-        "{interface}: recording an interface needs the privilege CAP_NET_RAW, which this process does not have\n\
-         hint: run the same command with sudo (the privileges are dropped as soon as the interface is open), or record \
+        "{interface}: recording an interface needs the privilege CAP_NET_RAW, which this process does not have\n  hint:    \
+         run the same command with sudo (the privileges are dropped as soon as the interface is open), or record \
          elsewhere with `tcpdump -i {interface} -s 128 -w game.pcap` and give game.pcap to `gamelane analyze`"
     )]
     NotPermitted {
@@ -18,7 +18,7 @@ pub enum LiveError {
     },
     /// There is no such interface.
     #[error(
-        "{interface}: no such interface; there are {}\nhint: `any` records all of them", known.join(", ")
+        "{interface}: no such interface; there are {}\n  hint:    `any` records all of them", known.join(", ")
     )]
     NoInterface {
         /// The interface asked for.
@@ -28,7 +28,7 @@ pub enum LiveError {
     },
     /// The interface was removed while it was recorded.
     #[error(
-        "{interface}: the interface was removed\nhint: record `any`, which goes on when interfaces come and go"
+        "{interface}: the interface was removed\n  hint:    record `any`, which goes on when interfaces come and go"
     )]
     Gone {
         /// The interface.
@@ -36,7 +36,7 @@ pub enum LiveError {
     },
     /// The filter is not in tcpdump's language.
     #[error(
-        "--filter {filter}: {problem}\nhint: `man pcap-filter` describes the language; `udp port 27960` is an example"
+        "--filter {filter}: {problem}\n  hint:    `man pcap-filter` describes the language; `udp port 27960` is an example"
     )]
     Filter {
         /// Filter as given.
@@ -46,8 +46,8 @@ pub enum LiveError {
     },
     /// The program that compiles filters is missing.
     #[error(
-        "--filter {filter}: filters are compiled by tcpdump, which cannot be run: {source}\n\
-         hint: `apt-get install tcpdump`, or omit the filter: the analysis recognises games anyway"
+        "--filter {filter}: filters are compiled by tcpdump, which cannot be run: {source}\n  hint:    \
+         `apt-get install tcpdump`, or omit the filter: the analysis recognises games anyway"
     )]
     NoCompiler {
         /// Filter as given.
@@ -67,8 +67,8 @@ pub enum LiveError {
     },
     /// The recording cannot be written.
     #[error(
-        "{}: {source}; the {packets} packets before it are kept in complete files\n\
-         hint: make room, or bound the recording with --rotate-size and --keep, or store less of each packet with \
+        "{}: {source}; the {packets} packets before it are kept in complete files\n  hint:    \
+         make room, or bound the recording with --rotate-size and --keep, or store less of each packet with \
          --snaplen 128",
         path.display()
     )]
@@ -79,14 +79,5 @@ pub enum LiveError {
         packets: u64,
         /// Error of the system.
         source: Error,
-    },
-    /// This system is not Linux.
-    #[error(
-        "{interface}: interfaces can be recorded on Linux only\n\
-         hint: record with `tcpdump -i {interface} -s 128 -w game.pcap` and give game.pcap to `gamelane analyze`"
-    )]
-    Unsupported {
-        /// The interface asked for.
-        interface: String,
     },
 }

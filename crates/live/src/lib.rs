@@ -1,32 +1,24 @@
 //! Records packets of a network interface. [`Source`] takes them from the kernel, [`Files`] keeps them in pcapng files that rotate,
-//! [`Watch`] analyses them meanwhile, [`Top`] shows what the flows do now, and [`Recorder`] joins them. The caller owns time: it calls [`Recorder::step`] as long
+//! [`Watch`] analyses them meanwhile, [`Top`] sums up what the flows do now, [`screen`] shows it, and [`Recorder`] joins them. The caller owns time: it calls [`Recorder::step`] as long
 //! as it likes, then [`Recorder::finish`].
 
 #![forbid(unsafe_code)]
 
-#[cfg(not(target_os = "linux"))]
-mod absent;
 mod error;
 mod files;
-#[cfg(target_os = "linux")]
 mod filter;
 mod frame;
 mod meter;
 mod recorder;
-#[cfg(target_os = "linux")]
+pub mod screen;
 mod source;
 mod top;
 mod watch;
 
-#[cfg(not(target_os = "linux"))]
-pub use absent::{Source, drop_privileges};
 pub use error::LiveError;
 pub use files::{Files, Rotation};
 pub use frame::Counts;
-#[cfg(target_os = "linux")]
-pub use gamelane_device::privileges::drop_all as drop_privileges;
 pub use recorder::{Progress, Recorder};
-#[cfg(target_os = "linux")]
 pub use source::Source;
 pub use top::{FlowNow, Top};
 pub use watch::{Watch, Watched};

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use gamelane_capture::{Capture, CapturedTransport, FlowReport, Sink};
 use gamelane_live::{Files, LiveError, Progress, Recorder, Rotation, Settings, Source};
+use gamelane_service::privileges::{CapabilitySet, keep_capabilities};
 
 /// Collects flows as they end.
 #[derive(Default)]
@@ -242,7 +243,7 @@ fn what_cannot_be_recorded_is_said() {
     assert!(matches!(error, LiveError::Gone { .. }), "{error}");
     let (watched, progress, _) = recorder.finish();
     assert_eq!((watched.unwrap().sink.0.len(), progress.packets), (1, 5));
-    gamelane_live::drop_privileges().unwrap();
+    keep_capabilities(CapabilitySet::empty()).unwrap();
     let refused = said(Settings::new("lo"));
     assert!(refused.contains("CAP_NET_RAW") && refused.contains("sudo"), "{refused}");
 }

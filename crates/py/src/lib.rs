@@ -35,11 +35,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(arrow::tables, module)?)?;
     module.add_function(wrap_pyfunction!(recording::played, module)?)?;
     module.add_function(wrap_pyfunction!(recording::tapped, module)?)?;
-    module.add_class::<capture::live::Live>()?;
-    module.add_function(wrap_pyfunction!(capture::live::drop_privileges, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_class::<capture::Analysis>()?;
     module.add_function(wrap_pyfunction!(capture::analyze_captures, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::capture_lines, module)?)?;
     module.add_function(wrap_pyfunction!(capture::connection_log, module)?)?;
     module.add_function(wrap_pyfunction!(capture::keeps_whole_flows, module)?)?;
     module.add_function(wrap_pyfunction!(replay::recorded_streams, module)?)?;

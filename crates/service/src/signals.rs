@@ -6,7 +6,7 @@ pub fn endings() -> impl Iterator<Item = i32> {
 }
 
 /// Whether this process ignores a signal.
-fn is_ignored(signal: i32) -> bool {
+pub fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     is_in(&status, signal)
 }

@@ -1,6 +1,6 @@
-"""The facts about each game of analyzed captures, from which tables and plots take their numbers.
+"""The facts about each game of analyzed captures, from which the page takes its numbers.
 
-The rules are those of the verdict (`crates/capture/src/verdict/facts.rs`); a test compares them.
+The rules are those of the verdict (`crates/capture/src/facts.rs`); a test compares them.
 
 With two captures, losses and the lag until delivery are those of the comparison. If it could not count the losses, they
 are those of the updates' own numbers, on the way to the capture nearer to the receiver. Retransmissions and stalls are
@@ -78,19 +78,6 @@ class Way:
         """Whether it is a direction of UDP with a steady pace. Without one, late updates and gaps mean nothing."""
         return bool(self.updates and self.updates["steady"])
 
-    @property
-    def trouble_ms(self) -> float:
-        """Time by which the game was behind, to find the games that suffered most."""
-        behind = sum(self.lag_ms.values())
-        if self.half:
-            behind += self.half["stalls"]["longest_ms"]
-        if self.updates:
-            ticks = self.lost[0] if self.lost else 0
-            if self.is_steady:
-                ticks += self.updates["late"] + self.updates["missing_by_pace"]
-            behind += ticks * self.updates["tick_ms"]
-        return behind
-
 
 class Game:
     """A game or a call. `capture` and `flow` are its place in the first capture that has it."""
@@ -102,13 +89,13 @@ class Game:
         self.server: str = flow["server"]
         self.ways = ways
         self.pair = pair
+        self.trouble: Document = (pair or flow)["trouble"]
         trip = pair["rtt_ms"] if pair else flow["tcp"]["rtt_ms"] if "tcp" in flow else {"p50": None}
         self.rtt_ms: float | None = trip["p50"]
 
-    @property
-    def trouble_ms(self) -> float:
-        """Time by which the game was behind."""
-        return sum(way.trouble_ms for way in self.ways.values())
+    def behind_ms(self, *directions: str) -> float:
+        """Time by which these directions were behind, to find the games that suffered most."""
+        return sum(float(self.trouble[f"{direction}_behind_ms"]) for direction in directions)
 
 
 def lag_by_cause(half: Document, delivery: Document | None) -> dict[str, float]:

@@ -64,7 +64,7 @@ def analyze(
             elif csv:
                 _print_csv(found)
             elif any(analysis.packets) or not analysis.problems:
-                _show(found, detailed=bool(flows))
+                _show(found, formats.dumps(found) if more else analysis.text(), detailed=bool(flows))
         page = None if tables is None else _write(tables, found, tested)
     code = told(analysis)
     hint = (
@@ -94,10 +94,10 @@ def _share(found: dict[str, Any], trips: RoundTrips) -> Found:
     return tested
 
 
-def _show(found: dict[str, Any], *, detailed: bool) -> None:
+def _show(found: dict[str, Any], text: str, *, detailed: bool) -> None:
     from gamelane.report.capture_terminal import show  # noqa: PLC0415 - Rich loads slowly, and --json needs none
 
-    show(found, stdout())
+    show(text, stdout())
     if detailed:
         from gamelane.report import flow_terminal  # noqa: PLC0415 - likewise
 

@@ -15,7 +15,7 @@ from gamelane.analysis.capture_paths import Found
 from gamelane.analysis.ecdf import curve
 from gamelane.plot.style import DIRECTIONS, OTHERS
 from gamelane.report import capture_flows, capture_games, capture_plots, pages, shared_paths
-from gamelane.report.capture_flows import Flow, how_sure
+from gamelane.report.capture_flows import Flow
 from gamelane.report.figures import Figure, Key, Panel
 from gamelane.report.series import inline
 
@@ -47,11 +47,9 @@ def page(folder: Path, found: Mapping[str, Any], tested: Found | None = None) ->
         found=found,
         blame=found["verdict"].get("blame"),
         application=capture_flows.application,
-        how_sure=how_sure,
-        path_or_half=capture_flows.path_or_half,
         timelines=[(number, captures[number], spec) for number, spec in timelines],
         still=pages.still,
-        waited=next(filter(None, (capture_flows.waits(captures[number]) for number, _ in timelines)), None),
+        waited=next((wait for number, _ in timelines if (wait := captures[number]["timeline"]["wait"])), None),
         picked=_by_capture(captures, picked),
         first_picked=next(iter(picked), None),
         flows_not_picked=sum(len(flow.captures) for flow in flows) - len(picked),

@@ -98,7 +98,7 @@ def bar(row: Row, among: list[Row]) -> list[Part]:
 def udp(games: Sequence[Game]) -> list[tuple[Game, Way, str]]:
     """Return both directions of the games over UDP with their losses, those with the most trouble first."""
     both = [(game, way, lost(way)) for game in games for way in game.ways.values() if way.updates]
-    return sorted(both, key=lambda row: -row[1].trouble_ms)[:MOST]
+    return sorted(both, key=lambda row: -row[0].behind_ms(row[1].direction))[:MOST]
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ import polars as pl
 
 from gamelane.analysis.decimate import keep_extremes
 from gamelane.plot.style import DIRECTIONS
-from gamelane.report.capture_columns import rate_unit
-from gamelane.report.capture_flows import Flow, waits, what
+from gamelane.quantity import rate_unit
+from gamelane.report.capture_flows import Flow, what
 from gamelane.report.capture_games import CAUSE_COLOURS
 from gamelane.report.pages import script_json
 from gamelane.report.series import inline
@@ -64,10 +64,9 @@ def timeline(capture: Document) -> Spec | None:
     load = load.unpivot(index="t", variable_name="direction", value_name="v")
     lag = rows.select("t", end=pl.col("t") + of["step_s"], v="lag_ms").filter(pl.col("v") > 0)
     bars = alt.Chart(inline(lag)).mark_rect(color=LAG).encode(x2="end:Q", y2=alt.Y2Datum(0), y=_y(), x=_x(capture))
-    waited = waits(capture)
     return _stacked(
         [
-            *([(bars, f"Longest {waited[0]}, ms", 90)] if waited else []),
+            *([(bars, f"Longest wait of {of['wait']['of']}, ms", 90)] if of["wait"] else []),
             (_steps(load, capture), f"Load of all flows, {unit}", 70),
         ]
     )

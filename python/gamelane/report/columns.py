@@ -1,8 +1,8 @@
-"""Arranges cells in columns as plain text. No cell is cut or wrapped: columns that do not fit are left out."""
+"""Arranges cells in columns as plain text. No cell is cut or wrapped."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -10,19 +10,13 @@ from rich.cells import cell_len
 GAP = 2
 """Spaces between two columns."""
 
-HOSTS = "hosts: "
-
-Name = Callable[[str], str]
-"""Returns the text for an endpoint, which is an address with a port."""
-
 
 @dataclass(frozen=True)
 class Column:
-    """A column with a heading of one line or more. The highest `rank` is left out first; rank 0 always stays."""
+    """A column with a heading of one line or more."""
 
     heading: str
     cells: Sequence[str]
-    rank: int = 0
     number: bool = False
 
     @property
@@ -31,28 +25,9 @@ class Column:
         return max(map(cell_len, (*self.heading.split("\n"), *self.cells)))
 
 
-def filled(columns: Sequence[Column]) -> list[Column]:
-    """Return the columns with at least one cell that has text."""
-    return [column for column in columns if any(column.cells)]
-
-
 def width(columns: Sequence[Column]) -> int:
     """Return the width of all columns."""
     return sum(column.width for column in columns) + GAP * (len(columns) - 1)
-
-
-def fitting(columns: Sequence[Column], available: int) -> list[Column]:
-    """Return the columns that fit, in the order given."""
-    kept = list(columns)
-    while width(kept) > available and (worst := max(kept, key=lambda column: column.rank)).rank:
-        kept.remove(worst)
-    return kept
-
-
-def left_out(columns: Sequence[Column], kept: Sequence[Column]) -> list[str]:
-    """Return the names of the columns that did not fit, each once."""
-    names = (column.heading.partition("\n")[0].removesuffix(" ms") for column in columns if column not in kept)
-    return list(dict.fromkeys(names))
 
 
 def lines(columns: Sequence[Column]) -> tuple[list[str], list[str]]:
@@ -70,25 +45,3 @@ def _line(columns: Sequence[Column], cells: Sequence[str]) -> str:
         space = " " * (column.width - cell_len(cell))
         padded.append(space + cell if column.number else cell + space)
     return (" " * GAP).join(padded).rstrip()
-
-
-class Hosts:
-    """Numbers the hosts of an output in the order in which they appear, for addresses that would not fit."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-
-    def name(self, endpoint: str) -> str:
-        """Return the endpoint with a number instead of its address."""
-        address, _, port = endpoint.rpartition(":")
-        number = self.numbers.setdefault(address.strip("[]"), len(self.numbers) + 1)
-        return f"{number}:{port}"
-
-    def legend(self, available: int) -> list[str]:
-        """Return the meaning of the numbers, as many on a line as fit; no line without numbers."""
-        entries = [f"{number} = {address}" for address, number in self.numbers.items()]
-        widest = max(map(len, entries), default=0)
-        many = max((available - len(HOSTS) + GAP) // (widest + GAP), 1)
-        rows = [entries[at : at + many] for at in range(0, len(entries), many)]
-        lines = [(" " * GAP).join(entry.ljust(widest) for entry in row).rstrip() for row in rows]
-        return [(" " * len(HOSTS) if at else HOSTS) + line for at, line in enumerate(lines)]

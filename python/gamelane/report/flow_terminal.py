@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from gamelane.report.capture_columns import rate_unit
+from gamelane.quantity import rate_unit
 from gamelane.report.capture_terminal import line, say, wrapped
 from gamelane.report.columns import GAP
 

@@ -1,6 +1,5 @@
 //! Captures for Python: files go in, a JSON document comes out, tables go to a callable in batches.
 
-pub(crate) mod live;
 mod sink;
 
 use std::io::{BufWriter, Write};
@@ -126,6 +125,20 @@ pub(crate) fn connection_log(
 #[pyfunction]
 pub(crate) fn keeps_whole_flows(words: &str) -> PyResult<bool> {
     Ok(filter(words)?.keeps_whole_flows())
+}
+
+/// A document, as JSON, for a terminal of `width` columns: the text of each line, and its style. `is_ascii` is for a terminal that cannot
+/// show blocks.
+#[pyfunction]
+pub(crate) fn capture_lines(
+    py: Python<'_>,
+    document: &str,
+    width: usize,
+    is_ascii: bool,
+) -> PyResult<Vec<(String, &'static str)>> {
+    let lines = py.detach(|| Document::parse(document).map(|document| document.lines(width, is_ascii)));
+    let lines = lines.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(lines.into_iter().map(|line| (line.text, line.style.name())).collect())
 }
 
 fn filter(words: &str) -> PyResult<Filter> {

@@ -5,7 +5,7 @@
 use libc::{
     AF_INET, AF_INET6, AF_NETLINK, AF_UNIX, CLONE_THREAD, FIONBIO, O_ACCMODE, O_CREAT, O_RDONLY, O_TMPFILE,
     O_TRUNC, PR_SET_NAME, PR_SET_TIMERSLACK, PROT_EXEC, SIOCGIFFLAGS, SIOCGIFMTU, SIOCGIFNAME, TCGETS,
-    c_long,
+    TCGETS2, TCSETS, TCSETS2, TIOCGWINSZ, c_long,
 };
 
 /// A system call that is allowed.
@@ -112,6 +112,20 @@ pub fn files() -> Vec<Call> {
     list
 }
 
+/// Making folders, and replacing a file by a new one.
+pub fn folders() -> Vec<Call> {
+    let mut list = calls![SYS_mkdirat SYS_renameat SYS_renameat2 SYS_fsync SYS_ftruncate];
+    #[cfg(target_arch = "x86_64")]
+    list.extend(calls![SYS_mkdir SYS_rename SYS_unlink]);
+    list
+}
+
+/// Drawing on a terminal, and taking keys from it.
+pub fn screen() -> Vec<Call> {
+    let requests = [TCGETS as u32, TCSETS as u32, TCGETS2 as u32, TCSETS2 as u32, TIOCGWINSZ as u32];
+    vec![only(libc::SYS_ioctl, 1, !0, &requests)]
+}
+
 /// Asking whether an interface or a terminal is still there, and in what condition.
 pub fn presence() -> Vec<Call> {
     let requests = [SIOCGIFNAME as u32, SIOCGIFFLAGS as u32, SIOCGIFMTU as u32, IS_TERMINAL];
@@ -140,5 +154,4 @@ pub fn offloads() -> Vec<Call> {
 const WRITES: u32 = (O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & !libc::O_DIRECTORY)) as u32;
 const SIOCETHTOOL: u32 = 0x8946;
 /// How the C library's `isatty` asks.
-pub(super) const IS_TERMINAL: u32 =
-    if cfg!(target_env = "musl") { libc::TIOCGWINSZ as u32 } else { TCGETS as u32 };
+pub(super) const IS_TERMINAL: u32 = if cfg!(target_env = "musl") { TIOCGWINSZ as u32 } else { TCGETS as u32 };
