@@ -9,7 +9,7 @@ PYTHON_FILES := python tests bench scripts campaigns
 PURE := gamelane-core gamelane-qdisc gamelane-link gamelane-stage gamelane-tcp gamelane-mux gamelane-traffic gamelane-scenario gamelane-record gamelane-sim
 
 # Programs that need no C compiler for another processor.
-ON_ROUTERS := gamelane-gateway gamelane-impair
+ON_ROUTERS := gamelane-gateway gamelane-impair gamelane-live
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,8 +28,9 @@ gateway: setup  ## the gateway's program, beside the gamelane command
 	cargo build --release --quiet -p gamelane-gateway
 	install -m 755 "$${CARGO_TARGET_DIR:-target}/release/gamelane-gateway" .venv/bin/
 
-tools: setup  ## the programs behind gamelane impair, traffic, serve and measure, beside the gamelane command
-	cargo build --release --quiet -p gamelane-impair -p gamelane-generator
+tools: setup  ## the programs behind gamelane capture, impair, traffic, serve and measure, beside the gamelane command
+	cargo build --release --quiet -p gamelane-live -p gamelane-impair -p gamelane-generator
+	install -m 755 "$${CARGO_TARGET_DIR:-target}/release/gamelane-capture" .venv/bin/
 	install -m 755 "$${CARGO_TARGET_DIR:-target}/release/gamelane-impair" .venv/bin/
 	install -m 755 "$${CARGO_TARGET_DIR:-target}/release/gamelane-traffic" .venv/bin/
 
@@ -105,7 +106,7 @@ format: dev  ## format Rust and Python
 
 docs: setup  ## the Rust API pages, the scenario reference, the manual, and the figure of the README
 	cargo doc --workspace --no-deps --all-features --quiet
-	UPDATE=1 cargo test $(addprefix -p gamelane-,scenario record gateway impair generator proxy) --all-features --quiet up_to_date
+	UPDATE=1 cargo test $(addprefix -p gamelane-,scenario record gateway live impair generator proxy) --all-features --quiet up_to_date
 	.venv/bin/python -m gamelane.cli.manual packaging/wheel/data/share/man/man1
 	@$(MAKE) --no-print-directory demo >/dev/null
 	cp demo/figures/rtt-game.svg docs/img/five-queues.svg

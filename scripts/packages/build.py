@@ -15,7 +15,13 @@ from .shell import read, run, say, step
 
 ROOT = Path(__file__).resolve().parents[2]
 GATEWAY = "gamelane-gateway"
-PROGRAMS = {GATEWAY: "gateway", "gamelane-impair": "impair", "gamelane-traffic": "generator", "gamelane-proxy": "proxy"}
+PROGRAMS = {
+    GATEWAY: "gateway",
+    "gamelane-capture": "live",
+    "gamelane-impair": "impair",
+    "gamelane-traffic": "generator",
+    "gamelane-proxy": "proxy",
+}
 """Programs, and the folder of `crates` of each."""
 LINKED = ("-Clinker=rust-lld", "-Clinker-flavor=ld.lld", "-Clink-arg=--icf=all", "-Clink-arg=--pack-dyn-relocs=relr")
 """Equal functions once, and short tables of relocations: a tenth of a program."""
@@ -117,7 +123,7 @@ class Build:
         shutil.copytree(programs, wheel / "scripts", dirs_exist_ok=True)
         install(licences, wheel / "data/share/doc/gamelane")
         for page in manual.iterdir():
-            # The command has pages of its own with the names of the programs.
+            # Some commands have pages of their own with the names of programs.
             if not (wheel / "data/share/man/man1" / page.name).exists():
                 install(page, wheel / "data/share/man/man1")
         with step(f"the wheel for {arch}"):

@@ -12,7 +12,7 @@ from pathlib import Path
 from .build import GATEWAY, Build, install
 from .shell import run
 
-UNITS = ("gamelane-gateway@.service", "gamelane-queues@.service", "gamelane-proxy@.service")
+UNITS = tuple(f"gamelane-{name}@.service" for name in ("capture", "gateway", "proxy", "queues"))
 LICENCES = ("LICENSE-MIT", "LICENSE-APACHE")
 COMPLETIONS = {
     "bash-completion/completions/{}": "source <(COMPLETE=bash {})\n",

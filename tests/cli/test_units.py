@@ -47,13 +47,13 @@ def test_the_flight_recorder_runs_as_its_unit_says_and_stops_with_a_verdict(tmp_
     options = setting("Environment").strip('"').removeprefix("OPTIONS=")
     line = setting("ExecStart").replace("$OPTIONS", options).replace("%S", str(tmp_path)).replace("%i", "lo")
     program, *words = line.split()
-    assert program == "/usr/local/bin/gamelane"
+    assert program == "/usr/local/bin/gamelane-capture"
     folder = tmp_path / setting("StateDirectory").replace("%i", "lo")
     folder.mkdir(parents=True)
     capability = setting("AmbientCapabilities").removeprefix("CAP_").lower()
     only = [f"--{which}=-all,+{capability}" for which in ("bounding-set", "inh-caps", "ambient-caps")]
     recorder = subprocess.Popen(
-        inside("setpriv", "--no-new-privs", *only, GAMELANE, *words),
+        inside("setpriv", "--no-new-privs", *only, GAMELANE, "capture", *words),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -17,9 +17,12 @@ from tests.installed.places import Place
 from tests.needs import lacking
 from tests.real_time import in_time
 
-PROGRAMS = [program.name for program in (programs.GATEWAY, programs.IMPAIR, programs.TRAFFIC, programs.PROXY)]
+PROGRAMS = [
+    program.name for program in (programs.GATEWAY, programs.CAPTURE, programs.IMPAIR, programs.TRAFFIC, programs.PROXY)
+]
 COMPLETED = {
     "gamelane-gateway": ("tru", "truth"),
+    "gamelane-capture": ("--prom", "--promiscuous"),
     "gamelane-impair": ("sh", "show"),
     "gamelane-traffic": ("lis", "listen"),
     "gamelane-proxy": ("cert", "certificates"),

@@ -18,6 +18,7 @@ import pytest
 from tests.installed.places import MACHINE, ROOT, download, made, packed_debian
 from tests.needs import lacking
 
+PROGRAMS = [f"gamelane-{name}" for name in ("capture", "gateway", "impair", "proxy", "traffic")]
 BASE = "docker.io/library/python:3.13-slim"
 STORAGE = """\
 [storage]
@@ -94,7 +95,7 @@ def test_the_command_is_the_entry(images: Images) -> None:
     assert described["OCIv1"]["config"]["Entrypoint"] == ["gamelane"]
 
 
-@pytest.mark.parametrize("program", ["gamelane-gateway", "gamelane-impair", "gamelane-traffic", "gamelane-proxy"])
+@pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("image", ["gamelane", "programs"])
 def test_an_image_has_every_program(images: Images, image: str, program: str) -> None:
     assert images.run(image, program, "--version").startswith(f"{program} ")

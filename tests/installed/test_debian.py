@@ -43,15 +43,19 @@ printf 'LAN=lan\\nWAN=wan\\n' >/etc/gamelane/home.env
 cp /usr/share/doc/gamelane/examples/home.toml /etc/gamelane/
 systemctl enable --now gamelane-gateway@home
 gamelane-gateway status --json >running
+ip link set lo up
+systemctl enable --now gamelane-capture@lo
 
 before=$(systemctl show -P MainPID gamelane-gateway@home)
 dpkg -i new.deb
-systemctl is-active gamelane-gateway@home
+systemctl is-active gamelane-gateway@home gamelane-capture@lo
 echo "$before $(systemctl show -P MainPID gamelane-gateway@home)" >processes
 gamelane-gateway status --json >updated
 
 dpkg -r gamelane
-if systemctl is-active gamelane-gateway@home; then exit 1; fi
+if systemctl is-active gamelane-gateway@home || systemctl is-active gamelane-capture@lo; then exit 1; fi
+cp /var/lib/gamelane/capture/lo/analysis.json recorded
+rm -r /var/lib/gamelane
 ip -j link show master gamelane-open >bridge
 dpkg -P gamelane
 find / -xdev -path /checked -prune -o -path /proc -prune -o -name '*gamelane*' -print >left
@@ -129,6 +133,10 @@ def test_systemd_runs_the_gateway(told: Mapping[str, str]) -> None:
 def test_there_is_a_user_for_the_proxy(told: Mapping[str, str]) -> None:
     assert told["user"].startswith("gamelane:x:")
     assert told["user"].endswith(":/usr/sbin/nologin\n")
+
+
+def test_the_recorder_runs_and_stops_with_a_verdict(told: Mapping[str, str]) -> None:
+    assert json.loads(told["recorded"])["recording"]["folder"] == "/var/lib/gamelane/capture/lo"
 
 
 def test_an_update_goes_on_with_the_new_program(told: Mapping[str, str]) -> None:

@@ -1,5 +1,6 @@
 """Writes the pages of the manual, `gamelane.1` and one page per subcommand, from the text of `--help`.
 
+A subcommand that is nothing but a program of its name has that program's page, from `packaging/man`.
 `make docs` writes them to `packaging/wheel`, from where the wheel installs them to `share/man/man1`.
 """
 
@@ -37,7 +38,10 @@ def pages() -> dict[str, str]:
     top = click.Context(app, info_name=app.name, **app.context_settings)
     found = {"gamelane": _page(top, "gamelane", app.help or "", [*_commands(), *_status()], "")}
     for name, (_, line) in COMMANDS.items():
-        context = click.Context(app.load(name), info_name=name, parent=top)
+        command = app.load(name)
+        if isinstance(command, Handover) and command.program.name == f"gamelane-{name}" and not command.commands:
+            continue
+        context = click.Context(command, info_name=name, parent=top)
         found[f"gamelane-{name}"] = _page(context, f"gamelane-{name}", line, list(_inner(context)), "gamelane(1)")
     return found
 
