@@ -34,7 +34,8 @@ def test_it_runs_without_a_compiler(place: Place) -> None:
         ("gateway run", "gamelane-gateway run"),
         ("impair run", "gamelane-impair run"),
         ("traffic serve", "gamelane-traffic serve"),
-        ("serve", "gamelane serve"),
+        ("serve", "gamelane-traffic listen"),
+        ("capture", "gamelane-capture"),
         ("proxy near", "gamelane-proxy near"),
     ],
 )

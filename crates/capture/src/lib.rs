@@ -24,6 +24,7 @@ pub mod input;
 mod link;
 pub mod log;
 pub mod names;
+pub mod numbers;
 mod only;
 mod orientation;
 pub mod packet;

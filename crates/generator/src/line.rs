@@ -58,7 +58,7 @@ pub(crate) struct Measure {
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(i64::from(*STREAMS.start())..=i64::from(*STREAMS.end())))]
     streams: u8,
     /// TCP congestion control of both ends' loads. Default: each system's own.
-    #[arg(long, value_name = "NAME", default_value = "")]
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     congestion: String,
     /// Seed of the games' and calls' random numbers.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]

@@ -71,7 +71,6 @@ enum Command {
         seed: Option<u64>,
     },
     /// Let clients measure their line to this host.
-    #[command(override_usage = "gamelane serve [OPTIONS]")]
     Listen(line::Listen),
     /// Measure the line to a host that listens.
     Measure(line::Measure),

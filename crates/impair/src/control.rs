@@ -109,8 +109,9 @@ pub fn bind(interface: &str) -> io::Result<Listener> {
 /// Nobody impairs it, or there is no answer in time: [`Exit::Peer`].
 pub fn ask(interface: &str, request: &Request) -> Result<Answer, Failure> {
     exchange(interface, request).map_err(|error| {
-        let hint =
-            format!("start it with `gamelane impair {interface} …`, and ask in the same network namespace");
+        let hint = format!(
+            "start it with `gamelane-impair run {interface} …`, and ask in the same network namespace"
+        );
         Failure(Exit::Peer, format!("{interface}: nobody impairs it: {error}\n  hint:    {hint}"))
     })
 }

@@ -108,7 +108,7 @@ impl<'a> Impairing<'a> {
     fn open(place: &'a Place, options: &'a Options) -> anyhow::Result<Self> {
         let name = place.name();
         let listener = control::bind(name).with_context(|| {
-            format!("{name}: it is impaired already\n  hint:    `gamelane impair set {name} …` changes how")
+            format!("{name}: it is impaired already\n  hint:    `gamelane-impair set {name} …` changes how")
         })?;
         let (stop, signalled) = stopped()?;
         let log = Log::open(options.log.as_deref())?;
@@ -152,7 +152,7 @@ impl<'a> Impairing<'a> {
         say(&format!("impairing {name}, seed {}", self.seed));
         if std::io::stderr().is_terminal() {
             say(&format!(
-                "`gamelane impair tune {name}` in another terminal changes it by keys; Ctrl-C ends it"
+                "`gamelane-impair tune {name}` in another terminal changes it by keys; Ctrl-C ends it"
             ));
         }
         while !self.is_over() {

@@ -1,7 +1,7 @@
 //! The screen of `gamelane capture --live`: flows by how late they are now, like `top` for lag.
 
 use gamelane_capture::analysis::Kind;
-use gamelane_capture::terminal::grouped;
+use gamelane_capture::numbers::grouped;
 use gamelane_core::Protocol;
 
 use crate::top::FlowNow;

@@ -17,7 +17,7 @@ mod sides;
 mod silence;
 mod two;
 mod wifi;
-pub(crate) mod words;
+mod words;
 
 pub use evidence::Evidence;
 pub use one::of_one;

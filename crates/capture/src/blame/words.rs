@@ -1,5 +1,7 @@
 //! Sentences of the judgement.
 
+pub(super) use crate::numbers::count;
+
 use super::queues::{Proof, Queue};
 use super::{Blame, Sure, Who};
 
@@ -60,24 +62,6 @@ pub(super) fn ms(ns: u64) -> String {
     } else {
         format!("{:.0} ms", ns as f64 / 1e6)
     }
-}
-
-/// A number with a comma between thousands.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A number of things: "1 gap", "2 gaps".
-pub fn count(number: u64, noun: &str) -> String {
-    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
 pub(super) fn percent(part: u64, whole: u64) -> String {

@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 
 use crate::analysis::Kind;
-use crate::blame::words::grouped;
 use crate::document::{Document, Flow, Transport};
 use crate::facts::{Conversation, conversations};
 use crate::names::{Application, Confidence};
+use crate::numbers::grouped;
 
 /// Every listed flow: games first, each kind with the worst first, then those with the most packets.
 pub(super) fn ranked(found: &Document) -> Vec<Conversation<'_>> {

@@ -11,9 +11,9 @@ mod timeline;
 
 use std::collections::BTreeMap;
 
-pub use crate::blame::words::{count, grouped};
 use crate::document::{Captured, Document};
 use crate::facts::Conversation;
+use crate::numbers::grouped;
 use columns::{Column, Hosts, fitting, width};
 use flows::{bytes, counted, ranked};
 use lines::Page;

@@ -25,7 +25,7 @@ use knobs::{Key, is_nothing, keys, loss_percent, press};
 pub fn tune(interface: &str) -> anyhow::Result<()> {
     anyhow::ensure!(
         io::stdin().is_terminal() && io::stdout().is_terminal(),
-        "{interface}: this needs a terminal\n  hint:    `gamelane impair set {interface} …` changes it without one"
+        "{interface}: this needs a terminal\n  hint:    `gamelane-impair set {interface} …` changes it without one"
     );
     let mut answer = control::ask(interface, &Request::default())?;
     let stop = Arc::new(AtomicBool::new(false));

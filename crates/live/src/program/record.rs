@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Stderr, Write as _, stderr};
 use std::time::{Duration, Instant};
 
 use gamelane_capture::Sink;
-use gamelane_capture::terminal::{count, grouped};
+use gamelane_capture::numbers::{count, grouped};
 use gamelane_live::screen::{Order, page};
 use gamelane_live::{LiveError, Progress, Recorder};
 use gamelane_service::exit::{Failure, cannot_run};

@@ -40,7 +40,7 @@ pub enum ReplayError {
     #[error(
         "the replay differs ({first}), so its records would not be those of the run\n  hint:    {}",
         if version == env!("CARGO_PKG_VERSION") {
-            "the recording was changed or is damaged; `gamelane gateway replay DIR` counts the differences".into()
+            "the recording was changed or is damaged; `gamelane-gateway replay DIR` counts the differences".into()
         } else {
             format!("it was recorded by gamelane {version}; use that version")
         }
