@@ -106,6 +106,15 @@ kill $! $far
 wait $!
 wait $far
 """
+RECORDER = """
+gamelane-capture lo -o recorded --rotate-time 1s --snaplen 128 >told &
+until_it_has $!
+for number in $(seq 30); do echo "$number" >/dev/udp/127.0.0.1/9; sleep 0.1; done
+kill $!
+wait $!
+grep -q '^lo: 60 packets in ' told
+grep -q '"files": [2-9]' recorded/analysis.json
+"""
 
 
 @pytest.mark.parametrize(
@@ -115,6 +124,7 @@ wait $far
         pytest.param(IMPAIR, id="impair"),
         pytest.param(TRAFFIC, id="traffic"),
         pytest.param(PROXY, id="proxy"),
+        pytest.param(RECORDER, id="capture"),
     ],
 )
 def test_it_works(unpacked: Path, script: str) -> None:

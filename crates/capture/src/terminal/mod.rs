@@ -241,6 +241,7 @@ fn add_rest(page: &mut Page, found: &Document, flows: &[Conversation<'_>], shown
 fn size(flow: &Conversation<'_>, is_only: bool) -> String {
     let size = match bytes(flow) as f64 {
         bytes if bytes >= 1e5 => format!("{:.1} MB", bytes / 1e6),
+        bytes if bytes < 1e3 => format!("{bytes} B"),
         bytes => format!("{:.1} kB", bytes / 1e3),
     };
     let which = if is_only { "It" } else { "The largest" };
