@@ -1,4 +1,4 @@
-"""The programs written in Rust that forward packets, carry streams, or need microsecond timing."""
+"""The programs written in Rust that forward or record packets, carry streams, or need microsecond timing."""
 
 from __future__ import annotations
 

@@ -384,6 +384,60 @@ def test_whoever_called_sudo_owns_the_files() -> None:
         assert {path.stat().st_uid for path in folder.iterdir()} == {65534}
 
 
+@pytest.mark.usefixtures("match")
+def test_whoever_called_sudo_keeps_further_groups(tmp_path: Path) -> None:
+    """The folder is open to one of them only."""
+    tmp_path.chmod(0o755)
+    for name, more in (
+        ("passwd", "player:x:4001:4001::/:/bin/false"),
+        ("group", "player:x:4001:\nrecorders:x:4002:player"),
+    ):
+        (tmp_path / name).write_text(f"{Path('/etc', name).read_text()}{more}\n")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        os.chown(folder, 0, 4002)
+        folder.chmod(0o770)
+        binds = "; ".join(f"mount --bind {tmp_path}/{each} /etc/{each}" for each in ("passwd", "group"))
+        begin = ["unshare", "--mount", "sh", "-ec", f'{binds}; exec "$@"', "sh"]
+        done = subprocess.run(
+            inside(*begin, GAMELANE, "capture", "lo", "-o", folder, "-c", "5", "-q"),
+            env={**os.environ, "SUDO_UID": "4001", "SUDO_GID": "4001"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=240,
+        )
+        assert done.returncode == 0, done.stderr
+        assert {(path.stat().st_uid, path.stat().st_gid) for path in folder.iterdir()} == {(4001, 4001)}
+
+
+@pytest.mark.usefixtures("match")
+def test_a_second_ctrl_c_ends_the_live_screen_at_once_and_restores_the_terminal() -> None:
+    """It may also come when the recording has just ended, so this tries until it came in time."""
+    codes: list[int] = []
+    while 130 not in codes:
+        assert len(codes) < 20, codes
+        terminal, end = pty.openpty()
+        before = termios.tcgetattr(end)
+        recording = subprocess.Popen(
+            inside(GAMELANE, "capture", "lo", "--live"), stdin=end, stdout=subprocess.DEVNULL, stderr=end
+        )
+        try:
+            _until(terminal, b"", b"Sorted by longest wait")
+            recording.send_signal(signal.SIGINT)
+            time.sleep(0.001 * len(codes))
+            recording.send_signal(signal.SIGINT)
+            codes.append(recording.wait(timeout=240))
+            _until(terminal, b"", b"\x1b[?1049l")
+            assert termios.tcgetattr(end) == before
+        finally:
+            recording.kill()
+            recording.wait()
+            os.close(end)
+            os.close(terminal)
+    assert set(codes) <= {0, 130}
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [

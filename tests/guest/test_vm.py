@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -118,20 +119,29 @@ connections = 24
 
 
 def test_drops_of_cake_count_in_ingress_mode_simulated_in_user_space_and_by_linux(tmp_path: Path) -> None:
+    """Means of three runs: where Linux's hash puts the flows moves the 95th percentile of one by some 3 %."""
     command = Command(tmp_path, DOWNLOADS)
-    both = ("--compare", "gateway.down.ingress=false,true", "--json")
+    both = ("--compare", "gateway.down.ingress=false,true", "--repeat", "3", "--json")
     engines = {"sim": (), "lab": ("--vm",), "kernel": ("--vm",)}
-    found = {engine: flows(command.run(*both, *more, engine=engine)[0]) for engine, more in engines.items()}
-    figures = {
-        engine: {mode: [each["downloads"]["rtt_ms"][q] for q in ("p50", "p95")] for mode, each in modes.items()}
-        for engine, modes in found.items()
-    }
-    assert figures["sim"] == {mode: pytest.approx(kernel, rel=0.05) for mode, kernel in figures["kernel"].items()}
-    assert figures["lab"] == {mode: pytest.approx(kernel, rel=0.05) for mode, kernel in figures["kernel"].items()}
-    for modes in found.values():
-        passed, charged = (modes[mode]["downloads"]["goodput_bps"] for mode in ("false", "true"))
+    found = {engine: json.loads(command.run(*both, *more, engine=engine)[0]) for engine, more in engines.items()}
+
+    def means(engine: str, *path: str) -> dict[str, float]:
+        values = {}
+        for mode, variant in found[engine]["variants"].items():
+            each = [run["flows"]["downloads"] for run in variant["runs"]]
+            for key in path:
+                each = [of[key] for of in each]
+            values[mode] = statistics.mean(each)
+        return values
+
+    for quantile in ("p50", "p95"):
+        kernel = pytest.approx(means("kernel", "rtt_ms", quantile), rel=0.05)
+        assert means("sim", "rtt_ms", quantile) == kernel
+        assert means("lab", "rtt_ms", quantile) == kernel
+    for engine in engines:
+        goodput = means(engine, "goodput_bps")
         # Of 17 Mbit/s, 7 % of the packets are dropped. They take time of the shaper only in ingress mode.
-        assert 0.9 < charged / passed < 0.95
+        assert 0.9 < goodput["true"] / goodput["false"] < 0.95
 
 
 def test_bbr_runs_in_a_guest_and_is_refused_by_the_simulator(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from gamelane import _native
 from gamelane.analysis import capture_paths
 from gamelane.analysis.capture import analyze
 from gamelane.report.capture_flows import flows
@@ -80,6 +81,13 @@ def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut(
         tuple(end.replace("[", "").replace("]", "") for end in (flow.client, flow.server)) for flow in flows(found)
     }
     assert {tuple(map(whole, row)) for row in rows} <= endpoints
+
+
+@pytest.mark.parametrize("name", ["household", "both", "many"])
+def test_a_tiny_terminal_gets_lines_too(name: str, request: pytest.FixtureRequest) -> None:
+    text = json.dumps(request.getfixturevalue(name))
+    for width in range(40):
+        assert len(_native.capture_lines(text, width, False)) > 10
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

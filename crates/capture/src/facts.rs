@@ -155,6 +155,16 @@ impl<'a> Conversation<'a> {
         })
     }
 
+    /// The direction to the server.
+    pub(crate) const fn up(&self) -> &Way<'a> {
+        &self.ways[1]
+    }
+
+    /// The direction to the player.
+    pub(crate) const fn down(&self) -> &Way<'a> {
+        &self.ways[0]
+    }
+
     /// Position of the first capture that has it, and number of the flow there.
     pub(crate) const fn place(&self) -> (usize, u32) {
         (self.first.0, self.first.1.id)
@@ -171,7 +181,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Name of the application, if it is likely or sure.
-    pub(crate) fn told(&self) -> Option<&'a str> {
+    pub(crate) fn application_name(&self) -> Option<&'a str> {
         self.seen().find_map(|seen| seen.application.told())
     }
 
@@ -190,7 +200,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Whether it suffered, and how much (docs/models/captures.md).
-    pub(crate) fn judged(&self) -> Trouble {
+    pub(crate) fn compute_trouble(&self) -> Trouble {
         let suffered = |way: &Way<'_>| way.suffered(self.kind, self.packets(way.direction));
         let [down_behind_ms, up_behind_ms] = self.ways.each_ref().map(Way::behind_ms);
         Trouble {
@@ -202,7 +212,7 @@ impl<'a> Conversation<'a> {
 
     /// The same, as the document has it.
     pub(crate) fn trouble(&self) -> &'a Trouble {
-        self.pair.map_or(&self.first.1.trouble, |pair| &pair.trouble)
+        self.pair.and_then(|pair| pair.trouble.as_ref()).unwrap_or(&self.first.1.trouble)
     }
 
     /// Whether a game's slowest packets, or half of another flow's, took long. For the latter, a queue stood.
@@ -239,7 +249,7 @@ const DELAY_MS: f64 = 100.0;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{Choice, read};
+    use crate::document::{Choice, read, read_two};
 
     fn captured(name: &str) -> Captured {
         let path = format!("{}/../../tests/captures/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -247,7 +257,7 @@ mod tests {
     }
 
     fn suffered(flow: &Flow) -> bool {
-        Conversation::one(0, flow).judged().suffered
+        Conversation::one(0, flow).compute_trouble().suffered
     }
 
     /// A flow of the capture, without retransmissions and lag.
@@ -259,6 +269,19 @@ mod tests {
             half.retransmissions.0.iter_mut().for_each(|of| of.lag_ms = 0.0);
         }
         flow
+    }
+
+    #[test]
+    fn a_pair_of_which_one_half_is_not_listed_counts_as_seen_once() {
+        let [server, client] = ["srv", "cli"].map(|end| {
+            format!("{}/../../tests/captures/thin-tcp-wan-{end}.pcapng.gz", env!("CARGO_MANIFEST_DIR"))
+        });
+        let (mut captures, pair) = read_two([&server, &client], &Choice::default(), [&mut (), &mut ()]);
+        assert!(conversations(&captures, pair.as_ref()).iter().all(|of| of.pair.is_some()));
+        captures[1].flows.remove(0);
+        let all = conversations(&captures, pair.as_ref());
+        let alone: Vec<_> = all.iter().filter(|of| of.pair.is_none()).map(Conversation::place).collect();
+        assert_eq!((all.len(), alone), (4, vec![(0, 0)]));
     }
 
     #[test]

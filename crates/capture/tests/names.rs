@@ -36,8 +36,13 @@ fn the_shipped_captures_have_these_names() {
         analyze(&mut Capture::open(&shipped(name)).unwrap(), &mut Analyzer::default(), &mut names).unwrap();
         for (report, application) in names.1 {
             let word = application.name.as_deref().unwrap_or("-");
-            writeln!(found, "{name} {}: {word}, {}", report.key.source, application.confidence.name())
-                .unwrap();
+            writeln!(
+                found,
+                "{name} {}: {word}, {}",
+                report.key.source,
+                format!("{:?}", application.confidence).to_lowercase()
+            )
+            .unwrap();
         }
     }
     // The thin streams are gamelane's own: their bytes have no form.

@@ -24,7 +24,6 @@ pub(crate) struct Frame<'a> {
 
 /// Bytes that belong to a packet but are not in front of it.
 #[derive(Clone, Copy, Debug)]
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux makes frames"))]
 pub(crate) enum Front {
     Nothing,
     /// A VLAN tag, which belongs after the two addresses.

@@ -1,5 +1,4 @@
 //! Records real interfaces: a veth pair in network namespaces of its own. Without root a test reports that it was skipped.
-#![cfg(target_os = "linux")]
 
 use std::fs;
 use std::net::UdpSocket;

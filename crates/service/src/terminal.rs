@@ -1,6 +1,7 @@
 //! A screen of its own in a terminal, with keys that come without Enter, for a page that is drawn again and again.
 
 use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -12,8 +13,10 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwins
 #[derive(Debug)]
 pub struct Screen<W: Write> {
     out: W,
-    before: Termios,
 }
+
+/// How the terminal was before a screen was opened.
+static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
 /// What Ctrl-C does on a screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +40,9 @@ impl<W: Write> Screen<W> {
             modes.local_modes.remove(LocalModes::ISIG);
         }
         tcsetattr(io::stdin(), OptionalActions::Now, &modes)?;
-        let mut this = Self { out, before };
-        this.send("\x1b[?1049h\x1b[?25l")?;
+        *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);
+        let mut this = Self { out };
+        send(&mut this.out, "\x1b[?1049h\x1b[?25l")?;
         Ok(this)
     }
 
@@ -49,20 +53,27 @@ impl<W: Write> Screen<W> {
     pub fn draw(&mut self, page: &str) -> io::Result<()> {
         // Cursor to the top left, then the page; the rest of each line and of the screen is cleared.
         let page = page.replace('\n', "\x1b[K\r\n");
-        self.send(&format!("\x1b[H{page}\x1b[K\x1b[J"))
-    }
-
-    fn send(&mut self, text: &str) -> io::Result<()> {
-        self.out.write_all(text.as_bytes())?;
-        self.out.flush()
+        send(&mut self.out, &format!("\x1b[H{page}\x1b[K\x1b[J"))
     }
 }
 
 impl<W: Write> Drop for Screen<W> {
     fn drop(&mut self) {
-        let _ = self.send("\x1b[?25h\x1b[?1049l");
-        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
+        leave(&mut self.out);
     }
+}
+
+/// Restores the terminal, if a screen is open: for a thread that ends the process.
+pub fn leave(mut out: impl Write) {
+    if let Some(before) = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        let _ = send(&mut out, "\x1b[?25h\x1b[?1049l");
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
+    }
+}
+
+fn send(out: &mut impl Write, text: &str) -> io::Result<()> {
+    out.write_all(text.as_bytes())?;
+    out.flush()
 }
 
 /// What was typed; waits for it at most so long. `None` if nothing can be typed any more.

@@ -20,7 +20,6 @@ DIRECTIONS = ("down", "up")
 TO = {"down": "player", "up": "server"}
 OTHER = "other"
 THIN_TCP = "thin-tcp"
-VOICE = "voice"
 TIMED = ("timeout", "tail-loss-probe", "timeout-or-probe")
 """Causes of a retransmission for which the sender waited for a timer."""
 CAUSE_WORDS = {

@@ -18,6 +18,6 @@ def capture(context: click.Context) -> None:
     if sys.platform != "linux":
         raise LabError(
             "capture: interfaces can be recorded on Linux only\n"
-            "  hint:    record with `tcpdump -s 128 -w game.pcap` and give game.pcap to `gamelane analyze`"
+            "  hint:    record with `tcpdump -i IFACE -s 128 -w game.pcap` and give game.pcap to `gamelane analyze`"
         )
     programs.CAPTURE.become(context.args)

@@ -36,7 +36,6 @@ engines = names(lambda: ("sim", "lab", "kernel", "sim,lab", "sim,kernel"))
 formats = names(lambda: ("csv", "flent"))
 captures = names(lambda: (), files=True)
 interfaces = names(lambda: [name for _, name in socket.if_nameindex()])
-interfaces_or_any = names(lambda: [*(name for _, name in socket.if_nameindex()), "any"])
 meters = names(lambda: ("irtt", "iperf3", "irtt,iperf3"))
 
 

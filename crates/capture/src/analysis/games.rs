@@ -100,18 +100,6 @@ pub struct TcpWay {
     pub longest_stall_ns: u64,
 }
 
-impl Kind {
-    /// Name in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Game => "game",
-            Self::Voice => "voice",
-            Self::ThinTcp => "thin-tcp",
-            Self::Other => "other",
-        }
-    }
-}
-
 impl FlowReport {
     /// Kind of the flow.
     pub const fn kind(&self) -> Kind {

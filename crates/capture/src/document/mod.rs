@@ -48,7 +48,7 @@ pub struct Document {
 impl Document {
     /// Makes the document of these captures. With `pair`, there are two, which were compared.
     pub fn new(mut captures: Vec<Captured>, mut pair: Option<Paired>) -> Self {
-        judge(&mut captures, pair.as_mut());
+        find_trouble(&mut captures, pair.as_mut());
         // What a filter left out is no evidence of anything.
         let is_filtered = |captured: &Captured| {
             captured.cuts_flows || (captured.flows_total == 0 && captured.filtered() > 0)
@@ -107,17 +107,16 @@ impl Document {
 }
 
 /// Finds the flows that suffered.
-fn judge(captures: &mut [Captured], pair: Option<&mut Paired>) {
+fn find_trouble(captures: &mut [Captured], pair: Option<&mut Paired>) {
     for (number, capture) in captures.iter_mut().enumerate() {
         for flow in &mut capture.flows {
-            let judged = Conversation::one(number, flow).judged();
-            flow.trouble = judged;
+            let trouble = Conversation::one(number, flow).compute_trouble();
+            flow.trouble = trouble;
         }
         capture.tell_waits();
     }
     for flow in pair.into_iter().flat_map(|pair| &mut pair.flows) {
-        let judged = Conversation::both(captures, flow).map(|both| both.judged());
-        flow.trouble = judged.unwrap_or_default();
+        flow.trouble = Conversation::both(captures, flow).map(|both| both.compute_trouble());
     }
 }
 

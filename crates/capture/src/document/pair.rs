@@ -44,7 +44,8 @@ pub(crate) struct PairFlow {
     pub(crate) rtt_ms: Summary,
     pub(crate) up: PairDirection,
     pub(crate) down: PairDirection,
-    pub(crate) trouble: Trouble,
+    /// `None` if one of the captures does not list the flow.
+    pub(crate) trouble: Option<Trouble>,
 }
 
 /// One direction between the points. What is unknown is null.
@@ -150,7 +151,7 @@ impl PairFlow {
             rtt_ms: Summary::of(&flow.rtt, NS_PER_MS),
             up: PairDirection::of(up),
             down: PairDirection::of(down),
-            trouble: Trouble::default(),
+            trouble: None,
         }
     }
 

@@ -278,3 +278,39 @@ impl Serialize for ByTimeouts {
 
 /// Keys of [`ByTimeouts`].
 const LENGTHS: [&str; 6] = ["below 1", "1", "2", "3", "4 to 6", "7 and more"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trips(count: u64, p50: f64) -> Summary {
+        let text = format!(r#"{{"count": {count}, "p50": {p50}}}"#);
+        serde_json::from_str(&text).unwrap()
+    }
+
+    fn half(acknowledgements: Summary, timestamps: Summary) -> RoundTrips {
+        RoundTrips { acknowledgements, timestamps }
+    }
+
+    #[test]
+    fn the_rtt_that_is_shown_is_that_of_the_path_or_of_its_longer_half() {
+        let median = |whole: (u64, f64), near: [(u64, f64); 2], far: [(u64, f64); 2]| {
+            let [near, far] = [near, far].map(|[a, b]| half(trips(a.0, a.1), trips(b.0, b.1)));
+            shown([&near, &far], &trips(whole.0, whole.1)).map(|of| of.p50.unwrap())
+        };
+        let none = [(0, 0.0); 2];
+        assert_eq!(median((0, 0.0), none, none), None);
+        assert_eq!(
+            median((50, 20.0), [(100, 1.0), (0, 0.0)], none),
+            Some(20.0),
+            "half of the samples suffice"
+        );
+        assert_eq!(median((49, 20.0), [(100, 1.0), (0, 0.0)], none), Some(1.0));
+        let far = [(9, 900.0), (10, 540.0)];
+        assert_eq!(
+            median((2, 20.0), [(100, 1.0), (0, 0.0)], far),
+            Some(540.0),
+            "a tenth of the samples suffices"
+        );
+    }
+}

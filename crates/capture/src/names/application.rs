@@ -38,18 +38,6 @@ pub enum Confidence {
     Sure,
 }
 
-impl Confidence {
-    /// Name in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Unknown => "unknown",
-            Self::Possible => "possible",
-            Self::Likely => "likely",
-            Self::Sure => "sure",
-        }
-    }
-}
-
 impl Application {
     fn named(name: impl Into<String>, confidence: Confidence, because: String) -> Self {
         Self { name: Some(name.into()), confidence, because, is_protocol: false }

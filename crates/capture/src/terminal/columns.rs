@@ -111,7 +111,7 @@ impl Hosts {
         let entries: Vec<String> =
             (1..).zip(&self.numbered).map(|(number, address)| format!("{number} = {address}")).collect();
         let widest = entries.iter().map(String::len).max().unwrap_or(0);
-        let many = ((available + GAP).saturating_sub(HOSTS.len()) / (widest + GAP)).max(1);
+        let many = (available.saturating_add(GAP).saturating_sub(HOSTS.len()) / (widest + GAP)).max(1);
         let rows = entries.chunks(many).map(|row| {
             let row: Vec<String> = row.iter().map(|entry| format!("{entry:<widest$}")).collect();
             row.join(&" ".repeat(GAP)).trim_end().to_owned()

@@ -51,7 +51,7 @@ impl Page {
 
     /// Adds a line as it is.
     pub(super) fn line(&mut self, text: impl Into<String>, style: Style) {
-        self.lines.push(Line { text: text.into(), style });
+        self.lines.push(Line { text: printable(text.into()), style });
     }
 
     /// Adds a sentence in the width of the terminal.
@@ -68,8 +68,30 @@ impl Page {
             .word_separator(WordSeparator::AsciiSpace)
             .word_splitter(WordSplitter::NoHyphenation)
             .wrap_algorithm(WrapAlgorithm::FirstFit);
-        for part in textwrap::wrap(text, options) {
+        for part in textwrap::wrap(&printable(text.to_owned()), options) {
             self.line(part, style);
         }
+    }
+}
+
+/// A file may have any name. What would change the terminal, or the order of letters, becomes a question mark.
+fn printable(text: String) -> String {
+    let is_hidden = |letter: char| {
+        letter.is_control()
+            || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if text.contains(is_hidden) { text.replace(is_hidden, "?") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_command_the_terminal() {
+        let mut page = Page { width: 20, is_ascii: false, lines: Vec::new() };
+        page.say("\x1b]0;title\x07 and \u{202e}txt.exe", Style::Plain);
+        let text: Vec<_> = page.lines.iter().map(|line| line.text.as_str()).collect();
+        assert_eq!(text, ["?]0;title? and", "?txt.exe"]);
     }
 }

@@ -71,8 +71,9 @@ fn add_blame(page: &mut Page, found: &Document) -> bool {
 
 /// Adds sentences about the games with the most trouble; without trouble, about one game.
 fn add_games(page: &mut Page, found: &Document, flows: &[Conversation<'_>]) {
-    let told = &found.verdict.games;
-    let texts: BTreeMap<_, _> = told.iter().map(|game| ((game.capture, game.flow), &game.text)).collect();
+    let described = &found.verdict.games;
+    let texts: BTreeMap<_, _> =
+        described.iter().map(|game| ((game.capture, game.flow), &game.text)).collect();
     let sentence = |flow: &Conversation<'_>| {
         let (capture, seen) = flow.first;
         Some((flow.trouble().suffered, *texts.get(&(capture, seen.id))?))
@@ -85,7 +86,7 @@ fn add_games(page: &mut Page, found: &Document, flows: &[Conversation<'_>]) {
     for (_, text) in &worst {
         page.item("  ", text, Style::Plain);
     }
-    let more = (told.len() - worst.len()) as u64 + found.verdict.not_described;
+    let more = described.len().saturating_sub(worst.len()) as u64 + found.verdict.not_described;
     if more > 0 {
         let are = if more == 1 { "game is" } else { "games are" };
         page.item("  ", &format!("{} more {are} in the numbers above.", grouped(more)), Style::Plain);

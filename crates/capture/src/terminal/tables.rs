@@ -27,8 +27,8 @@ pub(super) fn flow_columns(flows: &[Conversation<'_>], hosts: &mut Hosts) -> Vec
     column("type", 3, false, &mut |flow| what(flow.first.1));
     column("name", 5, false, &mut |flow| called(flow));
     column("lag\ns", 1, true, &mut lag);
-    column("lost\nup", 2, true, &mut |flow| lost(&flow.ways[1]));
-    column("lost\ndown", 2, true, &mut |flow| lost(&flow.ways[0]));
+    column("lost\nup", 2, true, &mut |flow| lost(flow.up()));
+    column("lost\ndown", 2, true, &mut |flow| lost(flow.down()));
     column("late\nup/down", 4, true, &mut |flow| both(flow, |way| Some(way.steady()?.late.to_string())));
     column("gaps\nup/down", 4, true, &mut |flow| both(flow, |way| Some(way.steady()?.gaps.to_string())));
     column("resent\nup/down", 6, true, &mut |flow| both(flow, |way| Some(way.half?.resent.to_string())));
@@ -46,8 +46,7 @@ pub(super) fn flow_columns(flows: &[Conversation<'_>], hosts: &mut Hosts) -> Vec
 
 /// A value of both directions. One without a value is `-`; two without are empty.
 fn both(flow: &Conversation<'_>, value: impl Fn(&Way<'_>) -> Option<String>) -> String {
-    let [down, up] = flow.ways.each_ref().map(value);
-    match (up, down) {
+    match (value(flow.up()), value(flow.down())) {
         (None, None) => String::new(),
         (up, down) => [up, down].map(|of| of.unwrap_or_else(|| "-".to_owned())).join("/"),
     }
@@ -105,7 +104,7 @@ fn members(of: &[&str], hosts: &mut Hosts, room: Option<usize>) -> String {
     let written: usize = of.iter().map(|address| address.len() + 2).sum();
     let mut named = |of: &[&str]| of.iter().map(|address| hosts.name(address)).collect::<Vec<_>>().join(", ");
     match room {
-        Some(room) if written > room + 2 && of.len() * NUMBERED > room + 2 => {
+        Some(room) if written.min(of.len() * NUMBERED) > room.saturating_add(2) => {
             let fit = (room.saturating_sub(" and 999 more".len()) / NUMBERED).max(1);
             let fit = fit.min(of.len());
             format!("{} and {} more", named(&of[..fit]), of.len() - fit)

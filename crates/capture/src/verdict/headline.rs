@@ -136,7 +136,7 @@ fn all_udp(sums: &[&Sums], place: &str, games: &[Conversation<'_>]) -> String {
 /// The names of the games of these kinds, in parentheses; an empty string if none has a name.
 fn called(games: &[Conversation<'_>], kinds: &[Kind]) -> String {
     let of_kinds = games.iter().filter(|game| kinds.contains(&game.kind));
-    let names: BTreeSet<&str> = of_kinds.filter_map(|game| game.told()).collect();
+    let names: BTreeSet<&str> = of_kinds.filter_map(|game| game.application_name()).collect();
     let shown = names.iter().take(NAMED).map(|name| (*name).to_owned());
     let more = (names.len() > NAMED).then(|| "…".to_owned());
     let names = joined(shown.chain(more), ", ");

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_judgement_says_how_sure_it_is_unless_it_names_nobody() {
+    fn a_judgement_says_how_sure_it_is_if_there_is_something_to_be_sure_of() {
         let said = |who, sure| {
             how_sure(&Blame { who, sure, text: String::new(), because: Vec::new(), advice: Vec::new() })
         };

@@ -9,7 +9,7 @@ use crate::tcp::Cause;
 
 pub(super) fn sentence(game: &Conversation<'_>) -> String {
     let what = if game.kind == Kind::ThinTcp { tcp(game) } else { udp(game) };
-    let name = game.told().map_or_else(String::new, |name| format!(" ({name})"));
+    let name = game.application_name().map_or_else(String::new, |name| format!(" ({name})"));
     format!("{} and {}{name}. {what}", game.client, game.server)
 }
 

@@ -2,10 +2,11 @@
 
 use std::fs::{self, File};
 use std::io::{self, IsTerminal as _, Write as _, stderr, stdin, stdout};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use gamelane_capture::Sink;
 use gamelane_capture::document::{Document, Documented};
+use gamelane_capture::numbers::grouped;
 use gamelane_capture::terminal::Style;
 use gamelane_live::{Progress, Recorder};
 use gamelane_scenario::text::known_applications;
@@ -36,7 +37,7 @@ struct Recording {
     games: usize,
     files: u32,
     written_bytes: u64,
-    folder: Option<PathBuf>,
+    folder: Option<String>,
 }
 
 /// Makes the folder, and checks that files can be written to it, before a long recording starts.
@@ -44,9 +45,10 @@ struct Recording {
 /// # Errors
 /// They cannot.
 pub(crate) fn prepare(folder: &Path) -> Result<(), Failure> {
-    let probe = folder.join(PARTIAL);
-    let made =
-        fs::create_dir_all(folder).and_then(|()| File::create(&probe)).and_then(|_| fs::remove_file(&probe));
+    let probe = folder.join(own_name("probe"));
+    let made = fs::create_dir_all(folder)
+        .and_then(|()| File::create_new(&probe))
+        .and_then(|_| fs::remove_file(&probe));
     made.map_err(|error| {
         let hint = "choose another folder with -o, or change its permissions";
         let folder = folder.display();
@@ -54,8 +56,10 @@ pub(crate) fn prepare(folder: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Name of a document that is being written.
-const PARTIAL: &str = ".gamelane-analysis.json.partial";
+/// Name of a file that only this process makes: several recordings may share a folder.
+fn own_name(what: &str) -> String {
+    format!(".gamelane-{}-{what}", std::process::id())
+}
 
 /// Ends file and analysis, and writes the document into the folder, if the packets could be written.
 ///
@@ -101,7 +105,7 @@ impl Recording {
             games: seen.games,
             files: seen.files,
             written_bytes: seen.written_bytes,
-            folder: folder.map(Path::to_owned),
+            folder: folder.map(|folder| folder.display().to_string()),
         }
     }
 }
@@ -118,7 +122,7 @@ impl Found {
         }
         let has_styles = stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let mut text = String::new();
-        for line in self.document.lines(columns(), is_ascii()) {
+        for line in self.document.lines(columns(), is_ascii(locale().as_deref())) {
             let (before, after) = match (line.style, has_styles) {
                 (Style::Bold, true) => ("\x1b[1m", "\x1b[0m"),
                 (Style::Dim, true) => ("\x1b[2m", "\x1b[0m"),
@@ -127,6 +131,22 @@ impl Found {
             text.extend([before, &line.text, after, "\n"]);
         }
         print(&text)
+    }
+
+    /// What the user may want to know or to do next, a line each.
+    pub(crate) fn hints(&self, interface: &str) -> Vec<String> {
+        let Recording { put_together, folder, .. } = &self.recording;
+        let merged = (*put_together > 0).then(|| {
+            format!(
+                "note: offloading merged packets before they were recorded, {} in all, so counts of packets are too low\n  hint:    \
+                 `ethtool -K {interface} gro off gso off tso off` switches it off",
+                grouped(*put_together)
+            )
+        });
+        let recorded = folder.as_ref().map(|folder| {
+            format!("recorded: {folder}; the command `gamelane analyze {folder} -o REPORT` makes a report with plots")
+        });
+        merged.into_iter().chain(recorded).collect()
     }
 
     fn text(&self, is_indented: bool) -> io::Result<String> {
@@ -149,21 +169,21 @@ fn columns() -> usize {
 
 const WITHOUT_TERMINAL: usize = 160;
 
-/// Whether the locale has no blocks. `C` says nothing about the terminal.
-fn is_ascii() -> bool {
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .iter()
-        .find_map(|name| std::env::var(name).ok().filter(|of| !of.is_empty()));
-    locale.is_some_and(|locale| {
-        let locale = locale.to_ascii_lowercase();
-        !(locale.contains("utf") || locale == "c" || locale == "posix")
-    })
+fn locale() -> Option<String> {
+    let set = |name| std::env::var(name).ok().filter(|locale: &String| !locale.is_empty());
+    ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set)
+}
+
+/// Whether a locale has no blocks. `C`, or none, says nothing about the terminal.
+fn is_ascii(locale: Option<&str>) -> bool {
+    let locale = locale.unwrap_or("C").to_ascii_lowercase();
+    !(locale.contains("utf") || locale == "c" || locale == "posix")
 }
 
 /// Replaces a file: a reader sees the old one, or all of the new one.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let partial = path.with_file_name(PARTIAL);
-    let written = File::create(&partial)
+    let partial = path.with_file_name(own_name("analysis.json.partial"));
+    let written = File::create_new(&partial)
         .and_then(|mut file| {
             file.write_all(text.as_bytes())?;
             file.sync_all()
@@ -174,4 +194,34 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
         let _ = fs::remove_file(&partial);
     }
     written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_locale_of_another_encoding_has_no_blocks() {
+        assert!(is_ascii(Some("de_DE.ISO-8859-1")) && is_ascii(Some("en_US")));
+        assert!(
+            [Some("de_DE.UTF-8"), Some("C.utf8"), Some("C"), Some("POSIX"), None]
+                .iter()
+                .all(|of| !is_ascii(*of))
+        );
+    }
+
+    #[test]
+    fn a_folder_that_several_share_keeps_what_is_not_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let [document, victim] = ["analysis.json", "victim"].map(|name| folder.path().join(name));
+        fs::write(&victim, "kept").unwrap();
+        let partial = folder.path().join(own_name("analysis.json.partial"));
+        std::os::unix::fs::symlink(&victim, &partial).unwrap();
+        prepare(folder.path()).unwrap();
+        assert!(replace(&document, "{}").is_err(), "a link that somebody laid there is not followed");
+        replace(&document, "{}").unwrap();
+        assert_eq!(fs::read_to_string(&document).unwrap(), "{}");
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "kept");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
 }

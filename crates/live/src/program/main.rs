@@ -28,7 +28,7 @@ use stop::Stop;
 
 /// Record an interface until Ctrl-C or SIGTERM, then explain the lag and loss of the games on it.
 #[derive(Parser)]
-#[command(name = "gamelane-capture", version)]
+#[command(name = "gamelane-capture", version, args_override_self = true)]
 struct Arguments {
     /// Network interface, or `any` for all interfaces.
     #[arg(value_name = "IFACE", add = ArgValueCandidates::new(interfaces))]
@@ -109,7 +109,10 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let limits = Limits::new(arguments.packets, duration);
     let source = Source::open(&settings).map_err(refused)?;
+    // Until the end of the output: a signal that comes twice must not cut it off.
+    let mut stop = Stop::listen()?;
     let notes = rights::give_up_all()?;
+    stop.mind_ctrl_c()?;
     if !arguments.quiet {
         notes.iter().for_each(|note| say(&format!("note: {note}")));
     }
@@ -117,8 +120,6 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     folder.map_or(Ok(()), finish::prepare)?;
     let files = folder.map(|folder| Files::new(folder, &source.describe(), rotation));
     let files = files.transpose().map_err(refused)?;
-    // Until the end of the output: a signal that comes twice must not cut it off.
-    let stop = Stop::listen()?;
     let sink = Documented { findings: Findings::default(), onward: () };
     let shown = Shown::new(arguments.live, arguments.quiet)?;
     let mut recorder = Recorder::start(source, files, sink, arguments.live);
@@ -128,9 +129,8 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     if stop.has_stdout() {
         found.print(arguments.json)?;
     }
-    if let Some(folder) = folder.filter(|_| !arguments.quiet && error.is_none()) {
-        let folder = folder.display();
-        say(&format!("recorded: {folder}; `gamelane analyze {folder} -o REPORT` makes a report with plots"));
+    if !arguments.quiet {
+        found.hints(interface).iter().for_each(|hint| say(hint));
     }
     error.map_or(Ok(()), Err)
 }

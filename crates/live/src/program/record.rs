@@ -53,7 +53,7 @@ pub(crate) fn record<S: Sink + Send + 'static>(
         let step = if matches!(shown, Shown::Live(_)) { KEY } else { STEP };
         let seen = recorder.step(limits.wait(step, now))?;
         now = clock::now();
-        let is_over = shown.update(recorder, now, || told(interface, &seen, now - began));
+        let is_over = shown.update(recorder, now, || progress(interface, &seen, now - began));
         if is_over || limits.are_reached(&seen, now) {
             break;
         }
@@ -92,23 +92,23 @@ impl Shown {
         &mut self,
         recorder: &Recorder<S>,
         now: Instant,
-        told: impl FnOnce() -> String,
+        line: impl FnOnce() -> String,
     ) -> bool {
         match self {
             Self::Nothing => {}
             Self::InPlace(last) => {
                 if is_due(last, STEP / 2, now) {
                     let columns = terminal::size(stderr()).map_or(80, |[columns, _]| columns);
-                    let line: String = told().chars().take(columns.saturating_sub(1)).collect();
+                    let line: String = line().chars().take(columns.saturating_sub(1)).collect();
                     in_place(&line);
                 }
             }
             Self::Log(last) => {
                 if is_due(last, LOG, now) {
-                    say(&told());
+                    say(&line());
                 }
             }
-            Self::Live(live) => return live.update(recorder, now, told),
+            Self::Live(live) => return live.update(recorder, now, line),
         }
         false
     }
@@ -154,7 +154,7 @@ impl Live {
         &mut self,
         recorder: &Recorder<S>,
         now: Instant,
-        told: impl FnOnce() -> String,
+        line: impl FnOnce() -> String,
     ) -> bool {
         // A terminal that was closed has no keys any more.
         let keys = typed(Duration::ZERO).ok().flatten().unwrap_or_default();
@@ -173,13 +173,13 @@ impl Live {
             self.flows = recorder.top(clock::since_1970_ns());
         }
         let size = terminal::size(stderr()).unwrap_or([80, 24]);
-        let _ = self.screen.draw(&page(&self.flows, &told(), self.order, size, self.is_paused));
+        let _ = self.screen.draw(&page(&self.flows, &line(), self.order, size, self.is_paused));
         false
     }
 }
 
 /// How the recording goes, in one line.
-fn told(interface: &str, seen: &Progress, lasted: Duration) -> String {
+fn progress(interface: &str, seen: &Progress, lasted: Duration) -> String {
     let seconds = lasted.as_secs();
     let mut parts = vec![
         format!("{interface} {}:{:02}", seconds / 60, seconds % 60),
@@ -193,10 +193,7 @@ fn told(interface: &str, seen: &Progress, lasted: Duration) -> String {
         parts.push(format!("file {}", seen.files));
     }
     if seen.put_together > 0 {
-        parts.push(format!(
-            "{} merged by offloading (avoid: `ethtool -K {interface} gro off gso off tso off`)",
-            grouped(seen.put_together)
-        ));
+        parts.push(format!("{} merged by offloading", grouped(seen.put_together)));
     }
     parts.join(", ")
 }

@@ -114,9 +114,19 @@ pub fn files() -> Vec<Call> {
 
 /// Making folders, and replacing a file by a new one.
 pub fn folders() -> Vec<Call> {
-    let mut list = calls![SYS_mkdirat SYS_renameat SYS_renameat2 SYS_fsync SYS_ftruncate];
+    let mut list = calls![SYS_mkdirat SYS_renameat2 SYS_fsync SYS_ftruncate];
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    list.extend(calls![SYS_renameat]);
     #[cfg(target_arch = "x86_64")]
     list.extend(calls![SYS_mkdir SYS_rename SYS_unlink]);
+    list
+}
+
+/// Waiting for packets of an open socket that the kernel writes into memory, and reading its counters. It can send nothing.
+pub fn listening() -> Vec<Call> {
+    let mut list = calls![SYS_ppoll SYS_getsockopt];
+    #[cfg(target_arch = "x86_64")]
+    list.extend(calls![SYS_poll]);
     list
 }
 

@@ -72,6 +72,25 @@ impl User {
         }
     }
 
+    /// The user who called sudo, whose the files of a recording shall be. Without sudo it is the same user; so it is, with a note, where
+    /// the change is not possible.
+    pub fn caller() -> Self {
+        let own = unistd::geteuid();
+        let number = |name| std::env::var(name).ok()?.parse().ok().filter(|number| *number != 0);
+        let Some(uid) = number("SUDO_UID").filter(|_| own.is_root()) else {
+            return Self::stays(own, None);
+        };
+        let ids = ids_of(Uid::from_raw(uid), number("SUDO_GID").map(Gid::from_raw));
+        match forbidden(own, &ids) {
+            None => Self { name: uid.to_string(), ids: Some(ids), note: None },
+            Some(why) => {
+                let note =
+                    format!("stays root, without capabilities: it cannot become user {uid}, because {why}");
+                Self::stays(own, Some(note))
+            }
+        }
+    }
+
     fn stays(own: Uid, note: Option<String>) -> Self {
         let known = unistd::User::from_uid(own).ok().flatten();
         Self { name: known.map_or_else(|| own.to_string(), |user| user.name), ids: None, note }
@@ -104,20 +123,23 @@ fn ids(name: &str) -> std::result::Result<Ids, UserError> {
         hint: "`useradd --system --no-create-home NAME` makes a user; the default is nobody".into(),
     };
     match unistd::User::from_name(name) {
-        Ok(Some(user)) => {
-            let c_name = CString::new(name).map_err(|_| unknown("no such user".into()))?;
-            let groups = unistd::getgrouplist(&c_name, user.gid).unwrap_or_else(|_| vec![user.gid]);
-            Ok(Ids { uid: user.uid, gid: user.gid, groups })
-        }
+        Ok(Some(user)) => Ok(ids_of(user.uid, Some(user.gid))),
         Ok(None) => {
             let number = if name == NOBODY { Some(NOBODY_ID) } else { name.parse().ok() };
-            let uid = Uid::from_raw(number.ok_or_else(|| unknown("no such user".into()))?);
-            let known = unistd::User::from_uid(uid).ok().flatten();
-            let gid = known.map_or(Gid::from_raw(uid.as_raw()), |user| user.gid);
-            Ok(Ids { uid, gid, groups: vec![gid] })
+            let number = number.ok_or_else(|| unknown("no such user".into()))?;
+            Ok(ids_of(Uid::from_raw(number), None))
         }
         Err(error) => Err(unknown(format!("cannot look up the user: {error}"))),
     }
+}
+
+/// The groups of a user, with `gid` as the first; by default it is the one that the file of users has.
+fn ids_of(uid: Uid, gid: Option<Gid>) -> Ids {
+    let known = unistd::User::from_uid(uid).ok().flatten();
+    let gid = gid.or(known.as_ref().map(|user| user.gid)).unwrap_or(Gid::from_raw(uid.as_raw()));
+    let name = known.and_then(|user| CString::new(user.name).ok());
+    let groups = name.and_then(|name| unistd::getgrouplist(&name, gid).ok());
+    Ids { uid, gid, groups: groups.unwrap_or_else(|| vec![gid]) }
 }
 
 /// Why this process may not become that user.
