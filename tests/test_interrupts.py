@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gamelane.interrupts import SIGNALS, raised, uninterrupted
+from gamelane.interrupts import SIGNALS, leave_to_program, raised, uninterrupted
 from gamelane.terminal.stopping import stopping
 
 
@@ -80,3 +80,28 @@ def test_signals_that_come_twice_do_not_end_a_recording_that_stops(asked: bool) 
             signal.raise_signal(signal.SIGTERM)
         assert _clear_up(signal.SIGTERM, signal.SIGHUP, signal.SIGTERM) == ["begun", "ended", "left"]
         assert stop.asked
+
+
+def test_a_program_that_the_process_becomes_gets_the_signals() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with raised():
+        leave_to_program()
+        handled = {number: signal.getsignal(number) for number in SIGNALS}
+    assert handled == {signal.SIGINT: signal.SIG_DFL, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_IGN}
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_ctrl_c_during_an_import_ends_the_process_before_it_becomes_a_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits for the end of the import. After `exec`, nobody would handle it."""
+    (tmp_path / "another_to_import.py").write_text("import signal\nsignal.raise_signal(signal.SIGINT)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def begin() -> None:
+        importlib.import_module("another_to_import")
+        leave_to_program()
+
+    with raised(), pytest.raises(KeyboardInterrupt):
+        begin()
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, ())

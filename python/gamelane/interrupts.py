@@ -82,6 +82,7 @@ def raised() -> Iterator[CtrlC]:
             before(what)
 
     before, sys.unraisablehook = sys.unraisablehook, ignored
+    _raised.append(pressed)
     try:
         with _handled(handler):
             try:
@@ -91,6 +92,27 @@ def raised() -> Iterator[CtrlC]:
                     timer.cancel()
     finally:
         sys.unraisablehook = before
+        _raised.remove(pressed)
+
+
+_raised: list[CtrlC] = []
+"""Of the `raised` blocks that run."""
+
+
+def leave_to_program() -> None:
+    """Leave signals to the program that this process becomes. One that still waits to be handled would be lost.
+
+    Raises KeyboardInterrupt if there is one.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # handles what Python has noted
+    try:
+        if any(kept.heard for kept in _raised):
+            raise KeyboardInterrupt
+        for number in SIGNALS:
+            if signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, signal.SIG_DFL)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _imports(frame: FrameType | None) -> bool:

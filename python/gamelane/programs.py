@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from gamelane.errors import UsageError
+from gamelane.interrupts import leave_to_program
 
 TREE = Path(__file__).resolve().parents[2]
 IS_TREE = (TREE / "Makefile").exists()
@@ -35,6 +36,7 @@ class Program:
         """Replace this process by the program."""
         path = self.find()
         sys.stdout.flush()
+        leave_to_program()
         os.execv(path, [self.name, *words])
 
     def find(self) -> Path:
