@@ -1,6 +1,6 @@
 //! Records packets of a network interface. [`Source`] takes them from the kernel, [`Files`] keeps them in pcapng files that rotate,
-//! [`Watch`] analyses them meanwhile, [`Top`] sums up what the flows do now, [`screen`] shows it, and [`Recorder`] joins them. The caller owns time: it calls [`Recorder::step`] as long
-//! as it likes, then [`Recorder::finish`].
+//! [`Watch`] analyses them meanwhile, [`Top`] sums up what the flows do now, [`screen`] shows it, and [`Recorder`] joins them. The
+//! caller owns time: it calls [`Recorder::step`] as long as it likes, then [`Recorder::finish`].
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,7 @@
 //! What every program of gamelane shares: [`exit`] codes, [`output`] to stdout, delay [`histogram`]s, metrics in [`prometheus`]
-//! text, [`signals`] that end it, [`systemd`]'s watchdog, with feature `log` the [`log`] on stderr, with feature `privileges` the end of root and capabilities in
-//! [`privileges`], with feature `terminal` a page in a [`terminal`], and with feature `http` the answers over HTTP: [`http`] for any program, [`mailbox`] for one whose loop waits in `epoll`.
+//! text, [`signals`] that end it, [`systemd`]'s watchdog, with feature `log` the [`log`] on stderr, with feature `privileges` the end of
+//! root and capabilities in [`privileges`], with feature `terminal` a page in a [`terminal`], and with feature `http` the answers over
+//! HTTP: [`http`] for any program, [`mailbox`] for one whose loop waits in `epoll`.
 //!
 //! An async program spawns [`http::serve`]. A synchronous one calls [`http::spawn`], which serves on a thread of its own; its
 //! [`http::Site`] asks the loop through a mailbox:
