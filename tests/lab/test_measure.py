@@ -105,13 +105,6 @@ def test_a_rate_at_the_servers_limit_is_said_to_be_that(tmp_path: Path) -> None:
     assert (sold["up_mbit"], sold["down_mbit"]) == (20, 250)
 
 
-def test_the_help_of_serve_shows_the_command_that_was_typed() -> None:
-    """Regression: it said `gamelane-traffic listen`."""
-    line = [*COMMAND, "serve", "--help"]
-    done = subprocess.run(line, capture_output=True, text=True, check=True, timeout=60)
-    assert "Usage: gamelane serve [OPTIONS]" in done.stdout
-
-
 def test_refusals_name_the_remedy(tmp_path: Path) -> None:
     key, other = tmp_path / "key", tmp_path / "other"
     key.write_text("a secret of both ends")
