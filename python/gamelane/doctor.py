@@ -40,6 +40,7 @@ LATE_US = 1000
 TRIED_S = 10
 CANNOT_ONE = "one interface cannot be impaired here: "
 PROGRAMS = (
+    (programs.CAPTURE, "records an interface and analyzes its games"),
     (programs.GATEWAY, "runs a scenario's gateway on real packets"),
     (programs.IMPAIR, "adds delay and loss to real packets"),
     (programs.TRAFFIC, "sends games and calls over real sockets"),
@@ -72,7 +73,7 @@ def examine() -> list[Check]:
         _uml(),
         *_qemu(),
         _impair_one(),
-        _sockets("AF_PACKET", socket.AF_PACKET, socket.SOCK_RAW, "gateway and impair forward frames with it"),
+        _sockets("AF_PACKET", socket.AF_PACKET, socket.SOCK_RAW, "gateway and impair forward frames with it, and capture records"),
         _xdp(),
         _watching(),
         _timer(),
