@@ -73,7 +73,12 @@ def examine() -> list[Check]:
         _uml(),
         *_qemu(),
         _impair_one(),
-        _sockets("AF_PACKET", socket.AF_PACKET, socket.SOCK_RAW, "gateway and impair forward frames with it, and capture records"),
+        _sockets(
+            "AF_PACKET",
+            socket.AF_PACKET,
+            socket.SOCK_RAW,
+            "gateway and impair forward frames, capture records",
+        ),
         _xdp(),
         _watching(),
         _timer(),

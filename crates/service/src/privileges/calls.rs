@@ -124,10 +124,11 @@ pub fn folders() -> Vec<Call> {
 
 /// Waiting for packets of an open socket that the kernel writes into memory, and reading its counters. It can send nothing.
 pub fn listening() -> Vec<Call> {
-    let mut list = calls![SYS_ppoll SYS_getsockopt];
     #[cfg(target_arch = "x86_64")]
-    list.extend(calls![SYS_poll]);
-    list
+    let older = calls![SYS_poll];
+    #[cfg(not(target_arch = "x86_64"))]
+    let older = Vec::new();
+    [calls![SYS_ppoll SYS_getsockopt], older].concat()
 }
 
 /// Drawing on a terminal, and taking keys from it.
