@@ -40,7 +40,7 @@ pub(crate) struct Conversation<'a> {
 pub(crate) struct Lost {
     pub(crate) lost: u64,
     pub(crate) sent: u64,
-    /// Lost on the way to one capture, by the messages' own numbers; otherwise between two captures.
+    /// True: lost before the capture, as the messages' own numbers say. False: lost between two captures.
     pub(crate) before_capture: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A screen of its own in a terminal, with keys that come without Enter, for a page that is drawn again and again.
+//! A page that is drawn again and again on a screen of its own, and keys that need no Enter.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
@@ -63,7 +63,7 @@ impl<W: Write> Drop for Screen<W> {
     }
 }
 
-/// Restores the terminal, if a screen is open: for a thread that ends the process.
+/// Restores the terminal if a screen is open. A thread that ends the process calls it, because no screen is dropped then.
 pub fn leave(mut out: impl Write) {
     if let Some(before) = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take() {
         let _ = send(&mut out, "\x1b[?25h\x1b[?1049l");
@@ -76,7 +76,7 @@ fn send(out: &mut impl Write, text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// What was typed; waits for it at most so long. `None` if nothing can be typed any more.
+/// Waits at most `longest` for keys, and returns what was typed. `None` if nothing can be typed any more.
 ///
 /// # Errors
 /// The terminal is gone.

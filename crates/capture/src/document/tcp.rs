@@ -22,7 +22,7 @@ pub(crate) struct Tcp {
     pub(crate) rtt_ms: Summary,
     rtt_to_server_ms: RoundTrips,
     rtt_to_client_ms: RoundTrips,
-    /// Of the path, or of the longer half if the path has few samples.
+    /// RTT of the path. If the whole path has few samples, that of its longer half.
     pub(crate) shown_rtt_ms: Option<Summary>,
     pub(crate) up: Half,
     pub(crate) down: Half,

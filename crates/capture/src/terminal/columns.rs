@@ -88,12 +88,12 @@ pub(super) struct Hosts {
 const HOSTS: &str = "hosts: ";
 
 impl Hosts {
-    /// Numbers hosts if the room `is_narrow`.
+    /// With `is_narrow`, hosts get numbers.
     pub(super) const fn new(is_narrow: bool) -> Self {
         Self { is_narrow, numbered: Vec::new() }
     }
 
-    /// An endpoint; in narrow room with a number instead of its address.
+    /// Returns an endpoint. Without room for addresses, a number stands for its address.
     pub(super) fn name(&mut self, endpoint: &str) -> String {
         let Some((address, port)) = endpoint.rsplit_once(':').filter(|_| self.is_narrow) else {
             return endpoint.to_owned();

@@ -1,4 +1,4 @@
-//! Flows in the order in which they are shown, and the words for them.
+//! The order in which flows are shown, and the words for a flow.
 
 use std::cmp::Reverse;
 

@@ -13,10 +13,9 @@ pub struct Line {
 }
 
 /// How a line looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// As other text.
-    #[default]
     Plain,
     /// What matters most.
     Bold,

@@ -24,7 +24,7 @@ use tables::{SHOWN, flow_columns, group_columns};
 const DESCRIBED: usize = 3;
 
 impl Document {
-    /// The findings for a person, in lines of at most `width` columns. `is_ascii` is for a terminal that cannot show blocks.
+    /// Returns the findings as text, in lines of at most `width` columns. `is_ascii` is for a terminal that cannot show blocks.
     pub fn lines(&self, width: usize, is_ascii: bool) -> Vec<Line> {
         let mut page = Page { width: width.max(1), is_ascii, lines: Vec::new() };
         let flows = ranked(self);
@@ -74,10 +74,7 @@ fn add_games(page: &mut Page, found: &Document, flows: &[Conversation<'_>]) {
     let described = &found.verdict.games;
     let texts: BTreeMap<_, _> =
         described.iter().map(|game| ((game.capture, game.flow), &game.text)).collect();
-    let sentence = |flow: &Conversation<'_>| {
-        let (capture, seen) = flow.first;
-        Some((flow.trouble().suffered, *texts.get(&(capture, seen.id))?))
-    };
+    let sentence = |flow: &Conversation<'_>| Some((flow.trouble().suffered, *texts.get(&flow.place())?));
     let sentences: Vec<_> = flows.iter().filter_map(sentence).collect();
     let mut worst: Vec<_> = sentences.iter().filter(|(suffered, _)| *suffered).take(DESCRIBED).collect();
     if worst.is_empty() {

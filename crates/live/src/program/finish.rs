@@ -1,7 +1,7 @@
 //! What a recording found: `analysis.json` in its folder, and the same for people.
 
 use std::fs::{self, File};
-use std::io::{self, IsTerminal as _, Write as _, stderr, stdin, stdout};
+use std::io::{self, IsTerminal as _, Write as _, stdout};
 use std::path::Path;
 
 use gamelane_capture::Sink;
@@ -133,7 +133,7 @@ impl Found {
         print(&text)
     }
 
-    /// What the user may want to know or to do next, a line each.
+    /// What the user may want to know, and to do next.
     pub(crate) fn hints(&self, interface: &str) -> Vec<String> {
         let Recording { put_together, folder, .. } = &self.recording;
         let merged = (*put_together > 0).then(|| {
@@ -159,12 +159,8 @@ impl Found {
 fn columns() -> usize {
     let named =
         std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);
-    let terminals = || {
-        let size =
-            terminal::size(stdout()).or_else(|| terminal::size(stderr())).or_else(|| terminal::size(stdin()));
-        size.map_or(80, |[columns, _]| columns)
-    };
-    named.unwrap_or_else(|| if stdout().is_terminal() { terminals() } else { WITHOUT_TERMINAL })
+    let shown = || terminal::size(stdout()).map_or(80, |[columns, _]| columns);
+    named.unwrap_or_else(|| if stdout().is_terminal() { shown() } else { WITHOUT_TERMINAL })
 }
 
 const WITHOUT_TERMINAL: usize = 160;

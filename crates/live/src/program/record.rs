@@ -73,6 +73,8 @@ pub(crate) enum Shown {
 }
 
 impl Shown {
+    /// Chooses by the options, and by whether stderr is a terminal.
+    ///
     /// # Errors
     /// There is no screen for `--live`.
     pub(crate) fn new(is_live: bool, is_quiet: bool) -> Result<Self, Failure> {

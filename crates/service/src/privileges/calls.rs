@@ -122,7 +122,7 @@ pub fn folders() -> Vec<Call> {
     list
 }
 
-/// Waiting for packets of an open socket that the kernel writes into memory, and reading its counters. It can send nothing.
+/// Waiting for packets that the kernel writes into memory, and reading the counters of their socket.
 pub fn listening() -> Vec<Call> {
     #[cfg(target_arch = "x86_64")]
     let older = calls![SYS_poll];

@@ -72,8 +72,8 @@ impl User {
         }
     }
 
-    /// The user who called sudo, whose the files of a recording shall be. Without sudo it is the same user; so it is, with a note, where
-    /// the change is not possible.
+    /// The user who called sudo, to whom the files of a recording belong. Without sudo, the program stays the same user. Where the change
+    /// is not possible, it stays root, and [`give_up`](super::give_up) has a note.
     pub fn caller() -> Self {
         let own = unistd::geteuid();
         let number = |name| std::env::var(name).ok()?.parse().ok().filter(|number| *number != 0);
