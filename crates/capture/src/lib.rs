@@ -53,6 +53,6 @@ pub use packet::{CapturedPacket, CapturedTransport, TcpFields};
 pub use raw::{RawCapture, RawFrame};
 pub use read::{Capture, Skipped};
 pub use retries::OnAir;
-pub use trace::{RecordedFlow, read_udp_flow, udp_flow};
+pub use trace::{RecordedFlow, udp_flow};
 pub use write::{InterfaceId, PacketHeader, PcapngWriter, TcpNumbers, WriteOptions};
 pub use writes::{ConnectionWrites, Write, read_tcp_writes, tcp_writes};

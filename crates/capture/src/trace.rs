@@ -5,7 +5,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
 
 use gamelane_core::Duration;
 
@@ -27,20 +26,12 @@ pub struct RecordedFlow {
     pub down: Vec<(Duration, u32)>,
 }
 
-/// Reads the UDP conversation with the most packets. If `client` is given, only conversations of that host count.
+/// Reads a capture to its end, and returns the UDP conversation with the most packets. If `client` is given, only conversations of that host count.
 ///
 /// Without `client`, the client is guessed as in the analysis ([`ClientBy`](crate::analysis::ClientBy)).
 ///
 /// # Errors
 /// If the capture cannot be read, or has no such conversation.
-pub fn read_udp_flow(path: &Path, client: Option<IpAddr>) -> Result<RecordedFlow, CaptureError> {
-    udp_flow(&mut Capture::open(path)?, client)
-}
-
-/// Like [`read_udp_flow`], for any capture; reads it to its end.
-///
-/// # Errors
-/// As [`read_udp_flow`].
 pub fn udp_flow<R: Read>(
     capture: &mut Capture<R>,
     client: Option<IpAddr>,

@@ -1,7 +1,7 @@
 //! Extraction of a game's flow from a capture, and the choice of its client.
 
 use crate::support::{header, key, match_capture, open};
-use gamelane_capture::{CaptureError, PcapngWriter, RecordedFlow, WriteOptions, read_udp_flow, udp_flow};
+use gamelane_capture::{Capture, CaptureError, PcapngWriter, RecordedFlow, WriteOptions, udp_flow};
 use gamelane_core::{Duration, FlowKey, Protocol};
 
 /// A capture of packets (key, milliseconds, payload) on one interface.
@@ -19,6 +19,11 @@ fn flow(packets: &[(FlowKey, u64, u32)], client: Option<&str>) -> Result<Recorde
     udp_flow(&mut open(capture(packets))?, client)
 }
 
+/// The capture of a match with four players.
+fn recorded() -> Capture {
+    Capture::open(&match_capture()).unwrap()
+}
+
 fn udp(source: &str, destination: &str) -> FlowKey {
     key(source, destination, Protocol::Udp)
 }
@@ -26,7 +31,7 @@ fn udp(source: &str, destination: &str) -> FlowKey {
 #[test]
 fn the_match_capture_has_its_known_client_sizes_and_times() {
     for client in [None, Some("10.77.0.2".parse().unwrap())] {
-        let flow = read_udp_flow(&match_capture(), client).unwrap();
+        let flow = udp_flow(&mut recorded(), client).unwrap();
         assert_eq!(flow.client.to_string(), "10.77.0.2:27960");
         assert_eq!(flow.server.to_string(), "10.77.0.1:27960");
         let mean = |packets: &[(Duration, u32)]| {
@@ -41,7 +46,7 @@ fn the_match_capture_has_its_known_client_sizes_and_times() {
         assert!((gaps[gaps.len() / 2].as_millis_f64() - 33.0).abs() < 0.05);
     }
     // With the other host as the client, the directions are exchanged.
-    let turned = read_udp_flow(&match_capture(), Some("10.77.0.1".parse().unwrap())).unwrap();
+    let turned = udp_flow(&mut recorded(), Some("10.77.0.1".parse().unwrap())).unwrap();
     assert_eq!((turned.up.len(), turned.down.len()), (2399, 3627));
 }
 

@@ -73,6 +73,11 @@ impl<R: Recorder> Household<R> {
         self.now
     }
 
+    /// What was recorded so far.
+    pub const fn recorder(&self) -> &R {
+        &self.recorder
+    }
+
     /// Runs until `until`, or until no deadline is left. Returns whether deadlines are left. At the end of the scenario the hosts
     /// stop and the network drains, so every packet sent is received or lost.
     pub fn run_until(&mut self, until: Instant) -> bool {

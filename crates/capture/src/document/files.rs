@@ -1,5 +1,6 @@
 //! Reads files into the document.
 
+use std::io::Read;
 use std::path::Path;
 
 use super::capture::{Captured, Findings};
@@ -59,11 +60,25 @@ pub fn read<S: Sink>(
     choice: &Choice,
     onward: &mut S,
 ) -> Result<Captured, UnknownFlows> {
+    read_opened(name, paths.iter().map(|path| open(path)), choice, onward)
+}
+
+/// Like [`read`], for captures that are open or could not be opened.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_opened<R: Read, S: Sink>(
+    name: &str,
+    captures: impl IntoIterator<Item = Result<Capture<R>, CaptureError>>,
+    choice: &Choice,
+    onward: &mut S,
+) -> Result<Captured, UnknownFlows> {
     let sink = Documented { findings: Findings::default(), onward };
     let (mut only, mut analyzer) = (Only::new(&choice.flows, sink), Analyzer::default());
-    for path in paths {
-        match open(path, &choice.filter) {
+    for capture in captures {
+        match capture {
             Ok(mut capture) => {
+                capture.only(choice.filter.clone());
                 let error = analyzer.follow(&mut capture, &mut only).err();
                 only.sink.findings.file(&capture, error);
             }
@@ -99,8 +114,9 @@ pub fn read_two<S: Sink>(
         let place = places.next().unwrap_or_default();
         let mut sink = Documented { findings: Findings::of_two(), onward: &mut **onward };
         let mut analyzer = Analyzer::default();
-        let seen = match open(paths[place], &choice.filter) {
+        let seen = match open(paths[place]) {
             Ok(mut capture) => {
+                capture.only(choice.filter.clone());
                 if let Some(interfaces) = choice.interfaces {
                     capture.only_interface(interfaces[place]);
                 }
@@ -126,10 +142,8 @@ pub fn read_two<S: Sink>(
     (captures, pair)
 }
 
-fn open(path: &str, filter: &Filter) -> Result<Capture<Input>, CaptureError> {
-    let mut capture = if path == "-" { Capture::stdin()? } else { Capture::open(Path::new(path))? };
-    capture.only(filter.clone());
-    Ok(capture)
+fn open(path: &str) -> Result<Capture<Input>, CaptureError> {
+    if path == "-" { Capture::stdin() } else { Capture::open(Path::new(path)) }
 }
 
 impl<S: Sink> Sink for Documented<S> {

@@ -15,7 +15,7 @@ mod tcp;
 
 pub(crate) use capture::Course;
 pub use capture::{Captured, Findings};
-pub use files::{Choice, Documented, UnknownFlows, read, read_two};
+pub use files::{Choice, Documented, UnknownFlows, read, read_opened, read_two};
 pub use pair::Paired;
 pub use problem::Problem;
 

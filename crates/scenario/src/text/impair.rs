@@ -10,7 +10,6 @@ use gamelane_qdisc::Limit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::bounded;
 use super::build::link::{framing, loss_model};
 use super::each_way::EachWay;
 use super::error::{Fault, ScenarioError};
@@ -249,7 +248,10 @@ impl Impair {
     fn read_table(&self, file: &str) -> Result<JitterShape, Fault> {
         let beside = FilePath::new(&self.origin.file).parent().unwrap_or(FilePath::new(""));
         let path = beside.join(file);
-        let text = bounded::text(&path, bounded::TABLE)
+        let text = self
+            .origin
+            .files
+            .text(&path)
             .map_err(|error| Fault::new(format!("{} cannot be read: {error}", path.display())))?;
         let words =
             text.lines().flat_map(|line| line.split('#').next().unwrap_or_default().split_whitespace());

@@ -4,7 +4,6 @@
 //! Schema and `docs/scenario.md` are generated from them. [`Scenario::to_toml`] prints them in one canonical form.
 //! `build` checks the rest: keys that exclude each other, names that must exist, files.
 
-mod bounded;
 mod build;
 pub mod catalogue;
 mod caveats;
@@ -15,6 +14,7 @@ pub mod device;
 pub mod dscp;
 pub mod each_way;
 pub mod error;
+mod files;
 mod from_text;
 mod games;
 pub mod impair;
@@ -42,6 +42,7 @@ mod words;
 pub use caveats::offered_bps;
 pub use describe::FlowDescription;
 pub use error::ScenarioError;
+pub use files::Files;
 pub use impair::{Impair, profiles};
 pub use models::{ModelInfo, models};
 pub use presets::{PresetInfo, known_applications, presets};

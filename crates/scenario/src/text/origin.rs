@@ -5,6 +5,7 @@ use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
 use super::error::{Fault, Refusal, ScenarioError};
+use super::files::Files;
 use super::overrides::Override;
 use super::presets::Expansion;
 
@@ -13,6 +14,8 @@ use super::presets::Expansion;
 pub(crate) struct Origin {
     pub(crate) file: String,
     pub(crate) text: String,
+    /// Where the files that it names are read.
+    pub(crate) files: Files,
     /// The values in force, after overrides.
     pub(crate) values: Table,
     pub(crate) overrides: Vec<Override>,

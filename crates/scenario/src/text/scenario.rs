@@ -10,6 +10,7 @@ use toml::{Table, Value};
 use super::build;
 use super::deserialize::{Refused, deserialize};
 use super::error::{Fault, Refusal, ScenarioError};
+use super::files::Files;
 use super::keys::queue::instead_of;
 use super::keys::tcp::stack_or_keys;
 use super::keys::{Flow, Gateway, Link, Tcp};
@@ -84,6 +85,13 @@ impl Scenario {
         }
         scenario.gateway.settle(scenario.link.kind.0);
         Ok(Self { origin, ..scenario })
+    }
+
+    /// The same scenario, which reads the files that it names from `files` instead of the disk.
+    #[must_use]
+    pub fn with_files(mut self, files: Files) -> Self {
+        self.origin.files = files;
+        self
     }
 
     /// Short name, for files and tables.

@@ -4,13 +4,12 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gamelane_capture::{CaptureError, ConnectionWrites, Write};
+use gamelane_capture::{Capture, CaptureError, ConnectionWrites, Input, Write};
 use gamelane_core::Duration;
 use gamelane_link::trace::RateTrace;
 use gamelane_traffic::config::{StreamTrace, TraceConfig, TracePacket};
 
 use super::Place;
-use crate::text::bounded;
 use crate::text::error::{Fault, ScenarioError};
 use crate::text::games::Game;
 use crate::text::mmos::Mmo;
@@ -22,7 +21,7 @@ pub(super) fn game(name: &str, place: &Place<'_>) -> Result<Game, ScenarioError>
         return Game::shipped(name).cloned().map_err(|fault| place.refuse(fault));
     }
     let path = beside(place, name);
-    let text = bounded::text(&path, bounded::TABLE).map_err(|error| {
+    let text = place.origin.files.text(&path).map_err(|error| {
         place.refuse(Fault::new(format!("the model file cannot be read: {error}")).hint(looked_for(&path)))
     })?;
     Game::parse(&text)
@@ -35,7 +34,7 @@ pub(super) fn mmo(name: &str, place: &Place<'_>) -> Result<Mmo, ScenarioError> {
         return Mmo::shipped(name).cloned().map_err(|fault| place.refuse(fault));
     }
     let path = beside(place, name);
-    let text = bounded::text(&path, bounded::TABLE).map_err(|error| {
+    let text = place.origin.files.text(&path).map_err(|error| {
         place.refuse(Fault::new(format!("the model file cannot be read: {error}")).hint(looked_for(&path)))
     })?;
     Mmo::parse(&text).map_err(|why| {
@@ -50,7 +49,8 @@ pub(super) fn trace(
     place: &Place<'_>,
 ) -> Result<TraceConfig, ScenarioError> {
     let path = beside(place, name);
-    let flow = gamelane_capture::read_udp_flow(&path, client).map_err(|error| {
+    let read = capture(&path, place).and_then(|mut capture| gamelane_capture::udp_flow(&mut capture, client));
+    let flow = read.map_err(|error| {
         let key = if matches!(error, CaptureError::UnknownClient { .. }) { "client" } else { "trace" };
         place.key(key).refuse(unreadable(&error, &path))
     })?;
@@ -63,8 +63,8 @@ pub(super) fn trace(
 /// The writes of every TCP connection of a capture, without retransmissions.
 pub(super) fn streams(name: &str, place: &Place<'_>) -> Result<Arc<[StreamTrace]>, ScenarioError> {
     let path = beside(place, name);
-    let connections =
-        gamelane_capture::read_tcp_writes(&path).map_err(|error| place.refuse(unreadable(&error, &path)))?;
+    let read = capture(&path, place).and_then(|mut capture| gamelane_capture::tcp_writes(&mut capture));
+    let connections = read.map_err(|error| place.refuse(unreadable(&error, &path)))?;
     let first = connections.iter().map(|connection| connection.start_ns).min().unwrap_or(0);
     let stream = |one: ConnectionWrites| {
         let opened = Duration::from_nanos(one.start_ns - first);
@@ -91,7 +91,7 @@ pub(super) fn rate_trace(name: &str, place: &Place<'_>) -> Result<RateTrace, Sce
         return parse_rates(found.1.as_bytes(), name, place);
     }
     let path = beside(place, name);
-    let text = bounded::read(&path, bounded::TRACE).map_err(|error| {
+    let text = place.origin.files.read(&path, LONGEST_TRACE).map_err(|error| {
         place.refuse(Fault::new(format!("the trace cannot be read: {error}")).hint(looked_for(&path)))
     })?;
     parse_rates(&text, &path.display().to_string(), place)
@@ -103,6 +103,12 @@ fn parse_rates(text: &[u8], name: &str, place: &Place<'_>) -> Result<RateTrace, 
             "mahimahi's format, a time in ms on each line; or a time in ms and a rate in kbit/s on each line, and `MS end` on the last",
         ))
     })
+}
+
+fn capture(path: &Path, place: &Place<'_>) -> Result<Capture<Input>, CaptureError> {
+    let io = |source| CaptureError::Io { path: path.to_owned(), source };
+    let input = place.origin.files.open(path).and_then(Input::unpacked);
+    Capture::from_reader(input.map_err(io)?, path)
 }
 
 /// The path of a file that the scenario names, relative to the scenario file.
@@ -125,3 +131,6 @@ fn unreadable(error: &CaptureError, path: &Path) -> Fault {
 fn looked_for(path: &Path) -> String {
     format!("looked for {}; paths are relative to the scenario file", path.display())
 }
+
+/// Most bytes of a trace of rates: days of a mobile link, a line for each packet.
+const LONGEST_TRACE: u64 = 1 << 28;
