@@ -17,6 +17,7 @@ pub mod household;
 mod network;
 pub mod payload;
 mod repeats;
+mod run;
 mod timetable;
 mod totals;
 pub mod trial;
@@ -24,3 +25,4 @@ mod window;
 
 pub use household::{Household, Outcome};
 pub use payload::{Passed, Payload, Tap};
+pub use run::Run;

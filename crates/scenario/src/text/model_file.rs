@@ -121,12 +121,10 @@ fn parsed(text: &str) -> Result<Table, String> {
 
 fn from_table<T: DeserializeOwned>(table: Table) -> Result<T, String> {
     deserialize(table).map_err(|Refused { path, message }| {
-        let table = path.to_string();
         let key = match message.strip_prefix("missing field `").and_then(|rest| rest.split('`').next()) {
-            // Serde's path ends at the table that lacks the key.
-            Some(missing) if table == "." => missing.to_owned(),
-            Some(missing) => format!("{table}.{missing}"),
-            None => table,
+            // The path ends at the table that lacks the key.
+            Some(missing) => path.key(missing).to_string(),
+            None => path.to_string(),
         };
         format!("`{key}`: {}", Fault::read(&message).on_one_line())
     })

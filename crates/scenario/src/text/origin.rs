@@ -1,6 +1,8 @@
 //! The place where a value was written. A scenario keeps its text, so that an error found late, when the model is
 //! built, still names the line or the `--set` of the value.
 
+use std::fmt;
+
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
@@ -40,6 +42,20 @@ pub(crate) enum Step {
 /// The path from the top to one value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Path(pub(crate) Vec<Step>);
+
+impl fmt::Display for Path {
+    /// Prints `server.size[0]`, with positions from 0.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (depth, step) in self.0.iter().enumerate() {
+            match step {
+                Step::Key(key) if depth == 0 => f.write_str(key)?,
+                Step::Key(key) => write!(f, ".{key}")?,
+                Step::Index(index) => write!(f, "[{index}]")?,
+            }
+        }
+        Ok(())
+    }
+}
 
 impl Path {
     pub(crate) fn key(&self, key: &str) -> Self {
@@ -111,18 +127,6 @@ impl Origin {
             here = Here::of(value);
         }
         at.map(|offset| line_of(&self.text, offset))
-    }
-}
-
-impl From<&serde_path_to_error::Path> for Path {
-    fn from(path: &serde_path_to_error::Path) -> Self {
-        use serde_path_to_error::Segment;
-        let steps = path.iter().filter_map(|segment| match segment {
-            Segment::Seq { index } => Some(Step::Index(*index)),
-            Segment::Map { key } | Segment::Enum { variant: key } => Some(Step::Key(key.clone())),
-            Segment::Unknown => None,
-        });
-        Self(steps.collect())
     }
 }
 

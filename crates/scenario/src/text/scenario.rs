@@ -14,7 +14,7 @@ use super::files::Files;
 use super::keys::queue::instead_of;
 use super::keys::tcp::stack_or_keys;
 use super::keys::{Flow, Gateway, Link, Tcp};
-use super::origin::{Origin, Path, Step, line_of};
+use super::origin::{Origin, Step, line_of};
 use super::overrides::Override;
 use super::presets;
 use super::text_or_table::TextOrTable;
@@ -188,7 +188,7 @@ fn not_toml(error: &toml::de::Error, text: &str, file: &str, hint: &str) -> Scen
 
 fn refused_by_serde(refused: &Refused, origin: &Origin) -> ScenarioError {
     let text = refused.message.as_str();
-    let mut path = Path::from(&refused.path);
+    let mut path = refused.path.clone();
     // Serde names an unknown or missing key in its message, but not always in the path.
     if text.starts_with("unknown field") || text.starts_with("missing field") {
         let named = text.split('`').nth(1).unwrap_or_default();

@@ -13,14 +13,18 @@ use crate::text::scenario::Scenario;
 const WIDTH: usize = 80;
 
 impl Scenario {
+    /// All keys in force, presets and overrides applied, with values as [`Self::to_toml`] writes them.
+    pub fn keys(&self) -> Json {
+        serde_json::to_value(self).expect("a scenario is text, numbers, lists and tables")
+    }
+
     /// The scenario as a file: the text that was read, or, if presets or options changed it, the keys that resulted.
     pub fn show(&self) -> String {
         let origin = &self.origin;
         if origin.overrides.is_empty() && origin.expansion.comments.is_empty() {
             return origin.text.clone();
         }
-        let order = serde_json::to_value(self).expect("a scenario is text, numbers, lists and tables");
-        let values = in_order(&Value::Table(origin.values.clone()), &order);
+        let values = in_order(&Value::Table(origin.values.clone()), &self.keys());
         let text = toml::to_string(&values).expect("values that came from TOML");
         commented(&text, &origin.expansion.comments)
     }

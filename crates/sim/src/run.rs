@@ -1,0 +1,57 @@
+//! A run with all its records, which goes on step by step.
+
+use alloc::boxed::Box;
+
+use gamelane_core::{Duration, Instant, Seed};
+use gamelane_record::{Records, RunSummary};
+use gamelane_scenario::Model;
+
+use crate::household::{Household, Outcome};
+
+/// A household that is recorded.
+pub struct Run {
+    model: Model,
+    seed: u64,
+    state: State,
+}
+
+enum State {
+    /// `None` only while it becomes [`State::Ended`].
+    Running(Option<Box<Household<Records>>>),
+    Ended(Box<Outcome<Records>>),
+}
+
+impl Run {
+    /// Builds it at time zero. `seed` replaces the seed of the model.
+    pub fn new(model: Model, seed: Option<u64>) -> Self {
+        let seed = seed.unwrap_or(model.seed.0);
+        let household = Household::new(&model, Seed(seed), Records::new(&model));
+        Self { seed, state: State::Running(Some(Box::new(household))), model }
+    }
+
+    /// Runs until `until` from the start. Returns whether there is more.
+    pub fn advance(&mut self, until: Duration) -> bool {
+        let State::Running(running) = &mut self.state else { return false };
+        if running.as_mut().is_some_and(|household| household.run_until(Instant::ZERO + until)) {
+            return true;
+        }
+        if let Some(household) = running.take() {
+            self.state = State::Ended(Box::new(household.finish()));
+        }
+        false
+    }
+
+    /// What was recorded so far.
+    pub fn records(&self) -> Option<&Records> {
+        match &self.state {
+            State::Running(household) => household.as_ref().map(|household| household.recorder()),
+            State::Ended(outcome) => Some(&outcome.recorder),
+        }
+    }
+
+    /// The summary; `None` before the end.
+    pub fn summary(&self) -> Option<RunSummary> {
+        let State::Ended(outcome) = &self.state else { return None };
+        Some(outcome.summary(&self.model, self.seed))
+    }
+}

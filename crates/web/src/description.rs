@@ -1,0 +1,96 @@
+//! A checked scenario in words and numbers, for a page.
+
+use gamelane_core::Direction;
+use gamelane_scenario::text::{Files, offered_bps};
+use gamelane_scenario::{FlowDescription, FlowModel, Model, Scenario, ScenarioError};
+use serde::Serialize;
+
+use crate::request::Written;
+
+/// A checked scenario, as a page shows it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Description {
+    name: String,
+    question: String,
+    hash: String,
+    seed: u64,
+    duration_s: f64,
+    warmup_s: f64,
+    /// The scenario as a file.
+    toml: String,
+    /// Its keys as written, with overrides and presets applied.
+    keys: serde_json::Value,
+    flows: Vec<Flow>,
+    caveats: Vec<String>,
+    /// What the applications ask for, by direction.
+    offered_bps: Ways<f64>,
+    /// Rates on the medium, by direction. A medium that follows a trace has its own.
+    rate_bps: Ways<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Flow {
+    name: String,
+    app: &'static str,
+    label: String,
+    provenance: Option<&'static str>,
+    start_s: f64,
+    caveats: Vec<String>,
+    /// Base delay of the path between gateway and server.
+    path_ms: Ways<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Ways<T> {
+    up: T,
+    down: T,
+}
+
+impl<T> Ways<T> {
+    fn of(each: impl Fn(Direction) -> T) -> Self {
+        Self { up: each(Direction::Up), down: each(Direction::Down) }
+    }
+}
+
+/// Reads and checks a scenario, whose files are among `files`.
+pub(crate) fn checked(written: &Written, files: &Files) -> Result<(Scenario, Model), ScenarioError> {
+    let scenario =
+        Scenario::parse(&written.text, &written.file, &written.overrides)?.with_files(files.clone());
+    let model = scenario.to_model()?;
+    scenario.check_simulated()?;
+    Ok((scenario, model))
+}
+
+impl Description {
+    pub(crate) fn new(scenario: &Scenario, model: &Model) -> Self {
+        let flows = scenario.describe_flows().into_iter().zip(&model.flows);
+        Self {
+            name: scenario.name().to_owned(),
+            question: scenario.question().to_owned(),
+            hash: scenario.hash(),
+            seed: model.seed.0,
+            duration_s: model.duration.as_secs_f64(),
+            warmup_s: model.warmup.as_secs_f64(),
+            toml: scenario.show(),
+            flows: flows.map(Flow::from).collect(),
+            caveats: scenario.caveats(model),
+            offered_bps: Ways::of(|direction| offered_bps(model, direction)),
+            rate_bps: Ways::of(|direction| model.hop(direction).link.rate.bps()),
+            keys: scenario.keys(),
+        }
+    }
+}
+
+impl From<(FlowDescription, &FlowModel)> for Flow {
+    fn from((of, model): (FlowDescription, &FlowModel)) -> Self {
+        Self {
+            name: of.name,
+            app: of.app,
+            label: of.label,
+            provenance: of.provenance.map(|label| label.word()),
+            start_s: of.start.as_secs_f64(),
+            caveats: of.caveats,
+            path_ms: Ways::of(|direction| model.paths[direction.index()].delay.as_millis_f64()),
+        }
+    }
+}
