@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup dev quick proxy gateway tools demo claims test test-rust test-wasm test-arm test-python test-loaded bench bench-grid agreement lint format docs campaigns dist clean
+.PHONY: help setup dev quick proxy gateway tools demo web claims test test-rust test-wasm test-arm test-web test-python test-loaded bench bench-grid agreement lint format docs campaigns dist clean
 
 PYTHON_FILES := python tests bench scripts campaigns
 # Crates that must run without an operating system; the web page is built from them.
@@ -42,7 +42,10 @@ demo: quick  ## five queues against a game, an upload, web and video: table, rep
 	    --compare 'gateway.*.queue=fifo,pie,codel,fq_pie,fq_codel' --variant 'fifo:gateway.*.limit=100p' \
 	    --repeat 5 -o demo
 
-test: test-rust test-wasm test-arm test-python  ## every test: Rust, the pure crates on wasm32, programs for ARM, Python
+web:  ## the playground, one page that opens from a disk: target/playground.html
+	@scripts/web.sh
+
+test: test-rust test-wasm test-arm test-web test-python  ## every test: Rust, the pure crates on wasm32, programs for ARM, the playground, Python
 
 test-rust:
 	scripts/test-rust.py
@@ -63,6 +66,9 @@ test-wasm:
 
 test-arm:
 	$(call checks,aarch64-unknown-linux-musl,$(ON_ROUTERS))
+
+test-web:
+	@scripts/web.sh test
 
 test-python: dev
 	scripts/test-rust.py --build

@@ -29,11 +29,11 @@ from tests.needs import needs
 from tests.report import documents
 from tests.sweep.conftest import SWEEP
 
-AXE = Path(__file__).parents[1] / "axe"
+WEB = Path(__file__).parents[2] / "web"
 
 pytestmark = needs(
-    BROWSER and shutil.which("node") and (AXE / "node_modules").is_dir(),
-    "chromium, node or axe is missing: apt-get install chromium nodejs npm; npm ci --prefix tests/axe",
+    BROWSER and shutil.which("node") and (WEB / "node_modules").is_dir(),
+    "chromium, node or axe is missing: apt-get install chromium nodejs npm; npm ci --prefix web",
 )
 
 
@@ -130,7 +130,7 @@ def test_a_page_is_accessible(made: Callable[[Given], Path], queues: Results, ho
     file = made(Given(queues, household, tmp_path))
     assert BROWSER
     done = subprocess.run(
-        ["node", AXE / "axe.cjs", BROWSER, file], capture_output=True, text=True, check=False, timeout=120
+        ["node", WEB / "tests" / "axe.mjs", BROWSER, file], capture_output=True, text=True, check=False, timeout=120
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == []

@@ -1,0 +1,59 @@
+"""The playground's module gives the JSON of the native program, byte for byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gamelane import _native
+from gamelane.analysis import fares
+from tests.needs import needs
+
+ROOT = Path(__file__).parents[2]
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+MODULE = TARGET / "wasm32-unknown-unknown" / "web" / "gamelane_web.wasm"
+SCENARIOS = sorted((ROOT / "scenarios").glob("*.toml"))
+LONG = {"operator": [("duration", "3s"), ("warmup", "1s")]}
+"""Scenarios that would take half a minute, and what shortens them."""
+
+pytestmark = needs(shutil.which("node") and MODULE.is_file(), "node or the playground's module is missing: make web")
+
+
+def ask(**request: Any) -> dict[str, Any]:
+    """Return what the module answers."""
+    words = ["node", ROOT / "web" / "tests" / "engine.mjs", MODULE]
+    done = subprocess.run(words, input=json.dumps(request), capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+@pytest.mark.parametrize("file", SCENARIOS, ids=lambda file: file.stem)
+def test_the_summary_of_a_shipped_scenario_is_that_of_the_native_program(file: Path) -> None:
+    overrides = LONG.get(file.stem, [])
+    scenario = _native.Scenario.parse(file.read_text(), str(file), overrides)
+    files = [str(each) for each in (*file.parent.glob("captures/*.pcapng"), *file.parent.glob("traces/*.rate"))]
+    written = {"text": file.read_text(), "file": str(file), "overrides": overrides}
+    [found] = ask(runs=[{"scenario": written, "files": files}])["summaries"]
+    assert found == _native.run(scenario, scenario.seed, samples=False).summary_json()
+
+
+def test_the_analysis_of_a_capture_is_that_of_the_native_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    [capture] = (ROOT / "scenarios" / "captures").glob("*.pcapng")
+    monkeypatch.chdir(capture.parent)
+    [found] = ask(captures=[str(capture)])["documents"]
+    native = _native.analyze_captures([(capture.name, [capture.name])])
+    assert found["json"] == native.text()
+    lines = _native.capture_lines(native.text(), 80, False)
+    assert [(line["text"], line["style"]) for line in found["lines"]] == lines
+
+
+def test_the_page_grades_as_the_report_does() -> None:
+    limits = ask()["limits"]
+    assert limits == {"LOSS": [*fares.LOSS], "STALLED": [*fares.STALLED], "USUAL_MS": [*fares.USUAL_MS]}
