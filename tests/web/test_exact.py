@@ -27,7 +27,7 @@ pytestmark = needs(shutil.which("node") and MODULE.is_file(), "node or the playg
 
 def ask(**request: Any) -> dict[str, Any]:
     """Return what the module answers."""
-    words = ["node", ROOT / "web" / "tests" / "engine.mjs", MODULE]
+    words: list[str | Path] = ["node", ROOT / "web" / "tests" / "engine.mjs", MODULE]
     done = subprocess.run(words, input=json.dumps(request), capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)
