@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use gamelane_core::{Duration, Instant, Seed};
+use gamelane_core::{Duration, Instant};
 use gamelane_record::{Records, RunSummary};
 use gamelane_scenario::Model;
 
@@ -11,7 +11,6 @@ use crate::household::{Household, Outcome};
 /// A household that is recorded.
 pub struct Run {
     model: Model,
-    seed: u64,
     state: State,
 }
 
@@ -22,11 +21,10 @@ enum State {
 }
 
 impl Run {
-    /// Builds it at time zero. `seed` replaces the seed of the model.
-    pub fn new(model: Model, seed: Option<u64>) -> Self {
-        let seed = seed.unwrap_or(model.seed.0);
-        let household = Household::new(&model, Seed(seed), Records::new(&model));
-        Self { seed, state: State::Running(Some(Box::new(household))), model }
+    /// Builds it at time zero.
+    pub fn new(model: Model) -> Self {
+        let household = Household::new(&model, model.seed, Records::new(&model));
+        Self { state: State::Running(Some(Box::new(household))), model }
     }
 
     /// Runs until `until` from the start. Returns whether there is more.
@@ -52,6 +50,6 @@ impl Run {
     /// The summary; `None` before the end.
     pub fn summary(&self) -> Option<RunSummary> {
         let State::Ended(outcome) = &self.state else { return None };
-        Some(outcome.summary(&self.model, self.seed))
+        Some(outcome.summary(&self.model, self.model.seed.0))
     }
 }

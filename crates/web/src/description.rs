@@ -1,7 +1,7 @@
 //! A checked scenario in words and numbers, for a page.
 
 use gamelane_core::Direction;
-use gamelane_scenario::text::{Files, offered_bps};
+use gamelane_scenario::text::Files;
 use gamelane_scenario::{FlowDescription, FlowModel, Model, Scenario, ScenarioError};
 use serde::Serialize;
 
@@ -22,8 +22,6 @@ pub(crate) struct Description {
     keys: serde_json::Value,
     flows: Vec<Flow>,
     caveats: Vec<String>,
-    /// What the applications ask for, by direction.
-    offered_bps: Ways<f64>,
     /// Rates on the medium, by direction. A medium that follows a trace has its own.
     rate_bps: Ways<u64>,
 }
@@ -33,9 +31,6 @@ struct Flow {
     name: String,
     app: &'static str,
     label: String,
-    provenance: Option<&'static str>,
-    start_s: f64,
-    caveats: Vec<String>,
     /// Base delay of the path between gateway and server.
     path_ms: Ways<f64>,
 }
@@ -74,7 +69,6 @@ impl Description {
             toml: scenario.show(),
             flows: flows.map(Flow::from).collect(),
             caveats: scenario.caveats(model),
-            offered_bps: Ways::of(|direction| offered_bps(model, direction)),
             rate_bps: Ways::of(|direction| model.hop(direction).link.rate.bps()),
             keys: scenario.keys(),
         }
@@ -87,9 +81,6 @@ impl From<(FlowDescription, &FlowModel)> for Flow {
             name: of.name,
             app: of.app,
             label: of.label,
-            provenance: of.provenance.map(|label| label.word()),
-            start_s: of.start.as_secs_f64(),
-            caveats: of.caveats,
             path_ms: Ways::of(|direction| model.paths[direction.index()].delay.as_millis_f64()),
         }
     }

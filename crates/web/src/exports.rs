@@ -1,7 +1,7 @@
 //! What JavaScript calls. Bytes go in through one buffer and come out through another, so no pointer is followed here.
 //!
 //! 1. `input(length)` returns the place where the page writes.
-//! 2. `call(length)` answers the JSON there, or `keep(length)` keeps the bytes for the request `give`.
+//! 2. `call()` answers the JSON there, or `keep()` keeps the bytes for the request `give`.
 //! 3. `output()` and `output_len()` say where the reply is. It stays there until the next call.
 //!
 //! `advance` does not go through JSON, because a page calls it many times a second.
@@ -32,7 +32,7 @@ extern "C" fn input(length: usize) -> *mut u8 {
     })
 }
 
-/// Answers the request in the input. Returns 0 for a reply and 1 for an error.
+/// Answers the request in the input. Returns 0 for a reply and 1 for the text of an error.
 #[unsafe(no_mangle)]
 extern "C" fn call() -> u32 {
     PAGE.with_borrow_mut(|page| {
@@ -51,8 +51,8 @@ extern "C" fn keep() {
 
 /// Simulates until `until_ms`. Returns 1 while there is more, else 0.
 #[unsafe(no_mangle)]
-extern "C" fn advance(slot: usize, until_ms: u32) -> u32 {
-    PAGE.with_borrow_mut(|page| u32::from(page.session.advance(slot, until_ms)))
+extern "C" fn advance(until_ms: u32) -> u32 {
+    PAGE.with_borrow_mut(|page| u32::from(page.session.advance(until_ms)))
 }
 
 /// Where the reply begins.

@@ -31,24 +31,15 @@ pub enum Request {
         /// The scenario.
         scenario: Written,
     },
-    /// Builds a run at time zero and describes its scenario. `advance` runs it.
+    /// Builds the run at time zero, in place of the one before, and describes its scenario. `advance` runs it.
     Start {
-        /// Place of the run: 0 or 1.
-        slot: usize,
         /// The scenario.
         scenario: Written,
-        /// Instead of the scenario's own seed.
-        seed: Option<u64>,
     },
-    /// The summary of a run that has ended: an element of `runs` in the JSON of `gamelane run`.
-    Summary {
-        /// Place of the run.
-        slot: usize,
-    },
+    /// The summary of the run, which has ended: an element of `runs` in the JSON of `gamelane run`.
+    Summary,
     /// Where the columns of a table are, for a run that may still go on. They stay there until the next call.
     Table {
-        /// Place of the run.
-        slot: usize,
         /// Name of the table (docs/records.md).
         table: String,
     },

@@ -7,38 +7,25 @@ use std::sync::Arc;
 
 use gamelane_capture::document::{Choice, Document, read_opened};
 use gamelane_capture::{Capture, CaptureError, Input};
-use gamelane_core::{Duration, Refusal, Refused};
+use gamelane_core::Duration;
 use gamelane_record::table::Table;
 use gamelane_scenario::text::catalogue::{Catalogue, catalogue};
 use gamelane_scenario::text::{Files, PresetInfo, known_applications, presets};
+use gamelane_scenario::{Model, Scenario};
 use gamelane_sim::Run;
 use serde::Serialize;
 
 use crate::columns::{Array, arrays};
 use crate::description::{Description, checked};
-use crate::request::Request;
+use crate::request::{Request, Written};
 
-/// Runs at once, so that two can be shown side by side.
-const SLOTS: usize = 2;
-
-/// Runs, files and columns of a page.
+/// The run, files and columns of a page.
 #[derive(Default)]
 pub struct Session {
-    runs: [Option<Run>; SLOTS],
+    run: Option<Run>,
     files: BTreeMap<String, Arc<[u8]>>,
     kept: Vec<u8>,
     columns: Vec<Array>,
-}
-
-/// An error for the page: as text, and in parts.
-#[derive(Debug, Serialize)]
-struct Failure<'a> {
-    text: &'a str,
-    key: Option<&'a str>,
-    line: Option<usize>,
-    message: &'a str,
-    allowed: Option<&'a str>,
-    hint: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -51,6 +38,8 @@ struct Everything {
 struct Analysis<'a> {
     /// The JSON of `gamelane analyze --json`.
     json: &'a str,
+    /// What could not be read.
+    problems: Vec<String>,
     /// The text of `gamelane analyze`.
     lines: Vec<Line>,
 }
@@ -66,10 +55,10 @@ impl Session {
     /// Answers a request in JSON.
     ///
     /// # Errors
-    /// As JSON, with `text` for a person: the request cannot be read, a scenario is refused, or something named does not exist.
+    /// The text for a person: the request cannot be read, a scenario is refused, or something named does not exist.
     pub fn answer(&mut self, request: &[u8]) -> Result<String, String> {
-        let request = serde_json::from_slice(request).map_err(|error| failure(&error.to_string()));
-        request.and_then(|request| self.handle(request)).map_err(|refused| explained(&refused))
+        let request = serde_json::from_slice(request).map_err(|error| error.to_string())?;
+        self.handle(request)
     }
 
     /// Keeps bytes until [`Request::Give`] names them.
@@ -77,13 +66,12 @@ impl Session {
         self.kept = bytes;
     }
 
-    /// Simulates the run in `slot` until `until_ms`. Returns whether there is more.
-    pub fn advance(&mut self, slot: usize, until_ms: u32) -> bool {
-        let run = self.runs.get_mut(slot).and_then(Option::as_mut);
-        run.is_some_and(|run| run.advance(Duration::from_millis(until_ms.into())))
+    /// Simulates the run until `until_ms`. Returns whether there is more.
+    pub fn advance(&mut self, until_ms: u32) -> bool {
+        self.run.as_mut().is_some_and(|run| run.advance(Duration::from_millis(until_ms.into())))
     }
 
-    fn handle(&mut self, request: Request) -> Result<String, Refused> {
+    fn handle(&mut self, request: Request) -> Result<String, String> {
         Ok(match request {
             Request::Catalogue => json(&Everything { presets: presets(), catalogue: catalogue() }),
             Request::Give { name } => {
@@ -91,46 +79,43 @@ impl Session {
                 json(&())
             }
             Request::Describe { scenario } => {
-                let (scenario, model) = checked(&scenario, &self.given())?;
+                let (scenario, model) = self.checked(&scenario)?;
                 json(&Description::new(&scenario, &model))
             }
-            Request::Start { slot, scenario, seed } => {
-                let (scenario, model) = checked(&scenario, &self.given())?;
-                let place = self.runs.get_mut(slot).ok_or_else(|| failure("no such slot"))?;
+            Request::Start { scenario } => {
+                let (scenario, model) = self.checked(&scenario)?;
                 let description = json(&Description::new(&scenario, &model));
-                *place = Some(Run::new(model, seed));
+                self.run = Some(Run::new(model));
                 description
             }
-            Request::Summary { slot } => {
-                let summary = self.run(slot)?.summary().ok_or_else(|| failure("the run has not ended"))?;
-                json(&summary)
-            }
-            Request::Table { slot, table } => {
-                let table = Table::named(&table).ok_or_else(|| failure("no such table"))?;
-                let records = self.run(slot)?.records().ok_or_else(|| failure("the run has no records"))?;
-                self.columns = arrays(table, records);
+            Request::Summary => json(&self.run()?.summary().ok_or("the run has not ended")?),
+            Request::Table { table } => {
+                let table = Table::named(&table).ok_or("no such table")?;
+                self.columns = arrays(table, self.run()?.records().ok_or("the run has no records")?);
                 json(&self.columns.iter().map(Array::place).collect::<Vec<_>>())
             }
             Request::Analyze { name, width } => self.analyze(&name, width)?,
         })
     }
 
-    fn run(&self, slot: usize) -> Result<&Run, Refused> {
-        self.runs.get(slot).and_then(Option::as_ref).ok_or_else(|| failure("there is no run in this slot"))
+    fn run(&self) -> Result<&Run, &'static str> {
+        self.run.as_ref().ok_or("nothing runs")
     }
 
-    fn given(&self) -> Files {
-        Files::Given(self.files.clone())
+    /// Reads and checks a scenario. The files that it names are those that were given.
+    fn checked(&self, written: &Written) -> Result<(Scenario, Model), String> {
+        checked(written, &Files::Given(self.files.clone())).map_err(|refused| refused.to_string())
     }
 
-    fn analyze(&self, name: &str, width: usize) -> Result<String, Refused> {
-        let bytes = self.files.get(name).ok_or_else(|| failure("no such file was given"))?;
+    fn analyze(&self, name: &str, width: usize) -> Result<String, String> {
+        let bytes = self.files.get(name).ok_or("no such file was given")?;
         let choice = Choice { known: known_applications(), ..Choice::default() };
         let read = read_opened(name, [opened(name, bytes)], &choice, &mut ());
-        let document = Document::new(vec![read.map_err(|error| failure(&error.to_string()))?], None);
+        let document = Document::new(vec![read.map_err(|error| error.to_string())?], None);
         let lines = document.lines(width, false).into_iter();
         let lines = lines.map(|line| Line { text: line.text, style: line.style.name() }).collect();
-        Ok(json(&Analysis { json: &document.text(false), lines }))
+        let problems = document.problems().map(ToString::to_string).collect();
+        Ok(json(&Analysis { json: &document.text(false), problems, lines }))
     }
 }
 
@@ -141,22 +126,6 @@ fn opened(name: &str, bytes: &Arc<[u8]>) -> Result<Capture<Input>, CaptureError>
 
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("keys of a reply are text, and numbers are finite or null")
-}
-
-fn failure(message: &str) -> Refused {
-    Refusal { message: message.to_owned(), ..Refusal::default() }.into()
-}
-
-fn explained(refused: &Refused) -> String {
-    let text = if refused.file.is_empty() { refused.message.clone() } else { refused.to_string() };
-    json(&Failure {
-        text: &text,
-        key: refused.key.as_deref(),
-        line: refused.line,
-        message: &refused.message,
-        allowed: refused.allowed.as_deref(),
-        hint: refused.hint.as_deref(),
-    })
 }
 
 #[cfg(test)]
@@ -178,7 +147,7 @@ mod tests {
 
     fn start(session: &mut Session, text: &str, overrides: &Value) -> Value {
         let scenario = json!({"text": text, "file": "home.toml", "overrides": overrides});
-        ask(session, &json!({"call": "start", "slot": 1, "scenario": scenario, "seed": null}))
+        ask(session, &json!({"call": "start", "scenario": scenario}))
     }
 
     #[test]
@@ -187,12 +156,12 @@ mod tests {
         let described = start(&mut session, HOUSEHOLD, &json!([["gateway.*.queue", "pie"]]));
         assert_eq!(described["keys"]["gateway"]["up"]["queue"], "pie");
         assert_eq!(described["flows"][0]["path_ms"]["down"], 20.0);
-        assert!(session.answer(br#"{"call": "summary", "slot": 1}"#).is_err());
+        assert!(session.answer(br#"{"call": "summary"}"#).is_err());
         let mut until_ms = 0;
-        while session.advance(1, until_ms) {
+        while session.advance(until_ms) {
             until_ms += 700;
         }
-        let summary = session.answer(br#"{"call": "summary", "slot": 1}"#).unwrap();
+        let summary = session.answer(br#"{"call": "summary"}"#).unwrap();
 
         let overrides = [("gateway.*.queue".to_owned(), "pie".to_owned())];
         let model = Scenario::parse(HOUSEHOLD, "home.toml", &overrides).unwrap().to_model().unwrap();
@@ -204,15 +173,14 @@ mod tests {
     fn a_table_says_where_its_numbers_are() {
         let mut session = Session::default();
         start(&mut session, HOUSEHOLD, &json!([["duration", "5s"]]));
-        session.advance(1, u32::MAX);
-        let columns = ask(&mut session, &json!({"call": "table", "slot": 1, "table": "drops"}));
+        session.advance(u32::MAX);
+        let columns = ask(&mut session, &json!({"call": "table", "table": "drops"}));
         let named = |name: &str| columns.as_array().unwrap().iter().find(|column| column["name"] == name);
         assert_eq!(named("direction").unwrap()["words"], json!(["up", "down"]));
         assert_eq!(named("direction").unwrap()["kind"], "u8");
         assert_eq!(named("t_s").unwrap()["kind"], "f64");
         assert!(
-            ask(&mut session, &json!({"call": "table", "slot": 1, "table": "rtt"}))[0]["length"].as_u64()
-                > Some(10)
+            ask(&mut session, &json!({"call": "table", "table": "rtt"}))[0]["length"].as_u64() > Some(10)
         );
     }
 
@@ -225,9 +193,11 @@ mod tests {
         );
         let scenario = json!({"text": text, "file": "home.toml"});
         let request = json!({"call": "describe", "scenario": scenario}).to_string();
-        let refused: Value = serde_json::from_str(&session.answer(request.as_bytes()).unwrap_err()).unwrap();
-        assert_eq!(refused["key"], "link.trace.down");
-        assert_eq!(refused["message"], "the trace cannot be read: it was not given");
+        assert_eq!(
+            session.answer(request.as_bytes()).unwrap_err(),
+            "`link.trace.down` in home.toml, line 9: the trace cannot be read: it was not given\n  \
+             given:   \"a.rate\"\n  hint:    open the file a.rate, too"
+        );
         session.keep(b"0 1000\n1000 end\n".into());
         ask(&mut session, &json!({"call": "give", "name": "a.rate"}));
         assert_eq!(
@@ -255,16 +225,17 @@ mod tests {
         session.keep(b"no capture".into());
         ask(&mut session, &json!({"call": "give", "name": "a.txt"}));
         let found = ask(&mut session, &json!({"call": "analyze", "name": "a.txt", "width": 60}));
-        assert!(found["json"].as_str().unwrap().contains("allowed: pcap and pcapng"), "{found}");
+        assert!(found["problems"][0].as_str().unwrap().contains("allowed: pcap and pcapng"), "{found}");
     }
 
     #[test]
     fn what_is_no_request_is_refused() {
         let mut session = Session::default();
-        for request in ["", "{}", r#"{"call": "fly"}"#, r#"{"call": "table", "slot": 7, "table": "rtt"}"#] {
-            let refused = session.answer(request.as_bytes()).unwrap_err();
-            assert!(serde_json::from_str::<Value>(&refused).unwrap()["text"].is_string(), "{request}");
+        for request in
+            ["", "{}", r#"{"call": "fly"}"#, r#"{"call": "table", "table": "rtt"}"#, r#"{"call": "summary"}"#]
+        {
+            assert!(session.answer(request.as_bytes()).is_err(), "{request}");
         }
-        assert!(!session.advance(7, 1));
+        assert!(!session.advance(1));
     }
 }

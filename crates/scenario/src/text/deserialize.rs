@@ -7,7 +7,8 @@ use std::cell::RefCell;
 
 use serde::de::value::Error;
 use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor,
+    DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, SeqAccess,
+    Visitor,
 };
 use serde::forward_to_deserialize_any;
 use toml::{Table, Value};
@@ -71,7 +72,16 @@ impl<'de> Deserializer<'de> for Reader<'_> {
             Value::Float(number) => visitor.visit_f64(number),
             Value::Boolean(is) => visitor.visit_bool(is),
             Value::Datetime(time) => visitor.visit_string(time.to_string()),
-            Value::Array(values) => visitor.visit_seq(Items { rest: values.into_iter().enumerate(), track }),
+            Value::Array(values) => {
+                let count = values.len();
+                let mut items = Items { rest: values.into_iter().enumerate(), track };
+                let read = visitor.visit_seq(&mut items)?;
+                // A visitor for a pair reads two items and does not look whether there are more.
+                if items.rest.len() > 0 {
+                    return Err(Error::invalid_length(count, &"fewer elements in array"));
+                }
+                Ok(read)
+            }
             Value::Table(table) => visitor.visit_map(Entries { rest: table.into_iter(), value: None, track }),
         }
     }
@@ -140,5 +150,31 @@ impl<'de> MapAccess<'de> for Entries<'_> {
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Error> {
         let (key, value) = self.value.take().expect("serde asks for a key first");
         Reader { value, track: self.track }.inside(Step::Key(key), seed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+        let refused = |refused: Refused| format!("{}: {}", refused.path, refused.message);
+        deserialize::<std::collections::BTreeMap<String, T>>(text.parse().unwrap())
+            .map_err(refused)
+            .map(|mut read| read.remove("a").unwrap())
+    }
+
+    #[test]
+    fn a_list_that_is_too_long_is_refused() {
+        assert_eq!(read::<Vec<(u32, u32)>>("a = [[1, 2], [3, 4]]"), Ok(vec![(1, 2), (3, 4)]));
+        assert_eq!(
+            read::<Vec<(u32, u32)>>("a = [[1, 2], [3, 4, 5]]").unwrap_err(),
+            "a[1]: invalid length 3, expected fewer elements in array"
+        );
+    }
+
+    #[test]
+    fn an_error_has_the_path_of_the_innermost_value() {
+        assert_eq!(read::<Vec<(u32, u32)>>("a = [[1, 'x']]").unwrap_err().split(':').next(), Some("a[0][1]"));
     }
 }

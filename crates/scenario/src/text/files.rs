@@ -34,6 +34,17 @@ impl Files {
         }
     }
 
+    /// What to do about a file that cannot be read.
+    pub(super) fn hint(&self, path: &Path) -> String {
+        match self {
+            Self::Disk => format!("looked for {}; paths are relative to the scenario file", path.display()),
+            Self::Given(_) => {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                format!("open the file {name}, too")
+            }
+        }
+    }
+
     /// The bytes of a file.
     ///
     /// # Errors

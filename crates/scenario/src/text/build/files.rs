@@ -22,7 +22,10 @@ pub(super) fn game(name: &str, place: &Place<'_>) -> Result<Game, ScenarioError>
     }
     let path = beside(place, name);
     let text = place.origin.files.text(&path).map_err(|error| {
-        place.refuse(Fault::new(format!("the model file cannot be read: {error}")).hint(looked_for(&path)))
+        place.refuse(
+            Fault::new(format!("the model file cannot be read: {error}"))
+                .hint(place.origin.files.hint(&path)),
+        )
     })?;
     Game::parse(&text)
         .map_err(|why| place.refuse(Fault::new(format!("{} is not a game model: {why}", path.display()))))
@@ -35,7 +38,10 @@ pub(super) fn mmo(name: &str, place: &Place<'_>) -> Result<Mmo, ScenarioError> {
     }
     let path = beside(place, name);
     let text = place.origin.files.text(&path).map_err(|error| {
-        place.refuse(Fault::new(format!("the model file cannot be read: {error}")).hint(looked_for(&path)))
+        place.refuse(
+            Fault::new(format!("the model file cannot be read: {error}"))
+                .hint(place.origin.files.hint(&path)),
+        )
     })?;
     Mmo::parse(&text).map_err(|why| {
         place.refuse(Fault::new(format!("{} is not a model of a game over TCP: {why}", path.display())))
@@ -52,7 +58,7 @@ pub(super) fn trace(
     let read = capture(&path, place).and_then(|mut capture| gamelane_capture::udp_flow(&mut capture, client));
     let flow = read.map_err(|error| {
         let key = if matches!(error, CaptureError::UnknownClient { .. }) { "client" } else { "trace" };
-        place.key(key).refuse(unreadable(&error, &path))
+        place.key(key).refuse(unreadable(&error, &path, place))
     })?;
     let packets = |packets: Vec<(gamelane_core::Duration, u32)>| {
         packets.into_iter().map(|(at, payload)| TracePacket { at, payload }).collect()
@@ -64,7 +70,7 @@ pub(super) fn trace(
 pub(super) fn streams(name: &str, place: &Place<'_>) -> Result<Arc<[StreamTrace]>, ScenarioError> {
     let path = beside(place, name);
     let read = capture(&path, place).and_then(|mut capture| gamelane_capture::tcp_writes(&mut capture));
-    let connections = read.map_err(|error| place.refuse(unreadable(&error, &path)))?;
+    let connections = read.map_err(|error| place.refuse(unreadable(&error, &path, place)))?;
     let first = connections.iter().map(|connection| connection.start_ns).min().unwrap_or(0);
     let stream = |one: ConnectionWrites| {
         let opened = Duration::from_nanos(one.start_ns - first);
@@ -92,7 +98,9 @@ pub(super) fn rate_trace(name: &str, place: &Place<'_>) -> Result<RateTrace, Sce
     }
     let path = beside(place, name);
     let text = place.origin.files.read(&path, LONGEST_TRACE).map_err(|error| {
-        place.refuse(Fault::new(format!("the trace cannot be read: {error}")).hint(looked_for(&path)))
+        place.refuse(
+            Fault::new(format!("the trace cannot be read: {error}")).hint(place.origin.files.hint(&path)),
+        )
     })?;
     parse_rates(&text, &path.display().to_string(), place)
 }
@@ -116,9 +124,10 @@ fn beside(place: &Place<'_>, name: &str) -> PathBuf {
     Path::new(&place.origin.file).parent().unwrap_or(Path::new("")).join(name)
 }
 
-fn unreadable(error: &CaptureError, path: &Path) -> Fault {
+fn unreadable(error: &CaptureError, path: &Path, place: &Place<'_>) -> Fault {
     if let CaptureError::Io { source, .. } = error {
-        return Fault::new(format!("the capture cannot be read: {source}")).hint(looked_for(path));
+        return Fault::new(format!("the capture cannot be read: {source}"))
+            .hint(place.origin.files.hint(path));
     }
     let text = error.to_string();
     let (text, hint) =
@@ -126,10 +135,6 @@ fn unreadable(error: &CaptureError, path: &Path) -> Fault {
     let (message, allowed) =
         text.split_once("\n  allowed: ").map_or((text, None), |(message, allowed)| (message, Some(allowed)));
     Fault { message: message.into(), allowed: allowed.map(Into::into), hint: hint.map(Into::into) }
-}
-
-fn looked_for(path: &Path) -> String {
-    format!("looked for {}; paths are relative to the scenario file", path.display())
 }
 
 /// Most bytes of a trace of rates: days of a mobile link, a line for each packet.
