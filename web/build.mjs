@@ -2,6 +2,7 @@
 // esbuild joins the scripts, zstd packs the module.
 
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -34,6 +35,9 @@ const parts = {
   worker: await joined("worker.js", "iife"),
   script: await joined("main.js", "esm"),
 };
+parts.script = parts.script.replaceAll("</script", "<\\/script");
+// The browser runs this script and no other.
+parts.hash = `sha256-${createHash("sha256").update(parts.script).digest("base64")}`;
 const html = text("web/index.html").replace(/<!--(\w+)-->/g, (_, part) => parts[part].replaceAll("</script", "<\\/script"));
 mkdirSync(dirname(out), { recursive: true });
 writeFileSync(out, html);

@@ -13,6 +13,7 @@ import pytest
 
 from gamelane import _native
 from gamelane.analysis import fares
+from tests.cli.command import gamelane as command
 from tests.needs import needs
 
 ROOT = Path(__file__).parents[2]
@@ -52,6 +53,13 @@ def test_the_analysis_of_a_capture_is_that_of_the_native_program(monkeypatch: py
     assert found["json"] == native.text()
     lines = _native.capture_lines(native.text(), 80, False)
     assert [(line["text"], line["style"]) for line in found["lines"]] == lines
+
+
+def test_the_page_prints_commands_that_exist() -> None:
+    for line in ask()["commands"].splitlines():
+        _, *words = line.partition("#")[0].split()
+        done = command(*words, "--help")
+        assert done.returncode == 0, done.stderr
 
 
 def test_the_page_grades_as_the_report_does() -> None:

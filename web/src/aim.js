@@ -19,20 +19,22 @@ export class Aim {
   /** @type {{ at: number, x: number, y: number, answer: number, isHit: boolean | null }[]} */
   #shots = [];
   #time = 0;
+  #isRunning = false;
   hits = 0;
   shots = 0;
 
   /**
    * @param {HTMLCanvasElement} canvas
    * @param {Palette} palette
-   * @param {(aim: Aim) => void} scored
-   * @param {(isHit: boolean) => void} sound
+   * @param {string} colour of the target
+   * @param {{ scored: (aim: Aim) => void, heard: (isHit: boolean) => void }} listeners
    */
-  constructor(canvas, palette, scored, sound) {
+  constructor(canvas, palette, colour, { scored, heard }) {
     this.canvas = canvas;
     this.palette = palette;
+    this.colour = colour;
     this.scored = scored;
-    this.sound = sound;
+    this.heard = heard;
     this.pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
     canvas.addEventListener("pointermove", (event) => this.#aimAt(event));
     canvas.addEventListener("pointerdown", (event) => {
@@ -51,16 +53,18 @@ export class Aim {
         return;
       }
       event.preventDefault();
-      this.draw(this.#time);
+      this.draw(this.#time, this.#isRunning);
     });
   }
 
   /**
    * @param {Result} result
    * @param {number} flow the game
+   * @param {boolean} isServer whether its server is at home, so that the player is outside
    */
-  show(result, flow) {
-    this.#game = { up: new Way(result.packets.up, flow), down: new Way(result.packets.down, flow) };
+  show({ packets }, flow, isServer) {
+    const [up, down] = [new Way(packets.up, flow), new Way(packets.down, flow)];
+    this.#game = isServer ? { up: down, down: up } : { up, down };
     this.reset();
   }
 
@@ -81,10 +85,14 @@ export class Aim {
     this.scored(this);
   }
 
-  /** @param {number} time */
-  draw(time) {
+  /**
+   * @param {number} time
+   * @param {boolean} isRunning whether shots count
+   */
+  draw(time, isRunning) {
     if (time < this.#time) this.#shots = [];
     this.#time = time;
+    this.#isRunning = isRunning;
     const { canvas, pen, palette } = this;
     const ratio = window.devicePixelRatio || 1;
     const [width, height] = [canvas.clientWidth, canvas.clientHeight];
@@ -97,7 +105,7 @@ export class Aim {
     const seen = this.#game?.down.newest(time);
     if (seen === undefined) return;
     const target = place(seen, width, height);
-    pen.fillStyle = palette.of("orange");
+    pen.fillStyle = palette.of(this.colour);
     disc(pen, target.x, target.y, RADIUS);
     pen.fillStyle = palette.of("paper");
     disc(pen, target.x, target.y, RADIUS / 2);
@@ -121,13 +129,14 @@ export class Aim {
   /** @param {PointerEvent} event */
   #aimAt({ offsetX, offsetY }) {
     this.#point = { x: offsetX / this.canvas.clientWidth, y: offsetY / this.canvas.clientHeight };
-    this.draw(this.#time);
+    this.draw(this.#time, this.#isRunning);
   }
 
   #shoot() {
-    if (!this.#game) return;
-    const arrives = this.#game.up.arrival(this.#time);
-    const answer = this.#game.down.arrival(arrives);
+    if (!this.#game || !this.#isRunning) return;
+    const answer = this.#game.down.arrival(this.#game.up.arrival(this.#time));
+    // At the end of the run nothing answers any more.
+    if (answer === Infinity) return;
     this.#shots.push({ at: this.#time, ...this.#point, answer, isHit: null });
     this.shots++;
     this.scored(this);
@@ -144,7 +153,7 @@ export class Aim {
       const target = place(/** @type {{ up: Way }} */ (this.#game).up.arrival(shot.at), width, height);
       shot.isHit = Math.hypot(target.x - shot.x * width, target.y - shot.y * height) <= RADIUS;
       this.hits += Number(shot.isHit);
-      this.sound(shot.isHit);
+      this.heard(shot.isHit);
       this.scored(this);
     }
     this.#shots = this.#shots.filter(({ answer, isHit }) => isHit === null || time < answer + SHOWN_S);
@@ -159,9 +168,13 @@ class Way {
    */
   constructor({ flow, sent, arrive }, own) {
     const rows = [...flow.keys()].filter((row) => flow[row] === own);
-    this.sent = Float32Array.from(rows, (row) => sent[row]);
     this.arrive = Float32Array.from(rows, (row) => arrive[row]);
-    this.inOrder = this.sent.slice().sort();
+    /** When the newest packet was sent of those that have arrived. */
+    this.newestSent = Float32Array.from(rows, (row) => sent[row]);
+    for (let row = 1; row < rows.length; row++) this.newestSent[row] = Math.max(this.newestSent[row - 1], this.newestSent[row]);
+    const order = [...rows.keys()].sort((one, other) => sent[rows[one]] - sent[rows[other]]);
+    this.sent = Float32Array.from(order, (row) => sent[rows[row]]);
+    this.arriveBySent = Float32Array.from(order, (row) => this.arrive[row]);
   }
 
   /**
@@ -170,7 +183,7 @@ class Way {
    */
   newest(time) {
     const last = firstAfter(this.arrive, time) - 1;
-    return last < 0 ? undefined : this.sent[last];
+    return last < 0 ? undefined : this.newestSent[last];
   }
 
   /**
@@ -178,9 +191,7 @@ class Way {
    * @param {number} time
    */
   arrival(time) {
-    const sent = this.inOrder[firstAfter(this.inOrder, time)];
-    const row = sent === undefined ? -1 : this.sent.indexOf(sent);
-    return row < 0 ? Infinity : this.arrive[row];
+    return this.arriveBySent[firstAfter(this.sent, time)] ?? Infinity;
   }
 }
 

@@ -8,6 +8,7 @@ export class Clock {
   isRunning = false;
   end = 60;
   #before = 0;
+  #request = 0;
   /** @type {number[]} Times between frames, in ms, for measurements. */
   frames = [];
 
@@ -22,11 +23,12 @@ export class Clock {
     this.isRunning = true;
     this.#before = performance.now();
     this.frames = [];
-    requestAnimationFrame(this.#frame);
+    this.#request = requestAnimationFrame(this.#frame);
     this.draw(this);
   }
 
   stop() {
+    cancelAnimationFrame(this.#request);
     this.isRunning = false;
     this.draw(this);
   }
@@ -47,6 +49,6 @@ export class Clock {
     this.time = Math.min(this.end, this.time + (Math.min(passed, 250) / 1e3) * this.speed);
     if (this.time >= this.end) this.isRunning = false;
     this.draw(this);
-    if (this.isRunning) requestAnimationFrame(this.#frame);
+    if (this.isRunning) this.#request = requestAnimationFrame(this.#frame);
   };
 }

@@ -2,8 +2,8 @@
 
 /** @import { FlowInfo, Word } from "./types" */
 
-const GROUPS = { game: "ink", cloud: "ink", mmo: "ink", call: "pink", transfer: "steel", video: "ochre", web: "violet", live: "rust", camera: "olive", remote: "green" };
-const OTHERS = ["orange", "blue", "pine", "green", "olive", "violet", "rust", "pink", "steel", "ochre"];
+const GROUPS = { game: "ink", call: "pink", transfer: "steel", video: "ochre", web: "violet", other: "muted" };
+const OTHERS = ["pine", "olive", "rust", "green", "orange", "blue", "violet", "pink", "steel", "ochre"];
 
 /**
  * The name of a colour for each flow. Flows of one group take turns with what is left, so that two uploads differ.
@@ -26,8 +26,12 @@ export class Palette {
   /** @type {Record<string, string>} */
   #known = {};
 
-  constructor() {
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => (this.#known = {}));
+  /** @param {() => void} changed */
+  constructor(changed) {
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+      this.#known = {};
+      changed();
+    });
   }
 
   /** @param {string} name */

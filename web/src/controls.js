@@ -1,172 +1,209 @@
-// What a person can change: where to start, who is at home, the line, the gateways.
+// What a person can change: where to start, who is at home, the line, the gateways. Elements stay while their kind stays, so that a slider
+// can be dragged while everything is simulated again.
 
 import { el } from "./elements.js";
 import { groupOf } from "./fares.js";
-import { AS_IS, FILE, NOTHING, OWN, QUEUE } from "./state.js";
+import { AS_IS, FILE, NOTHING, OWN, QUEUE, queuesAtLine } from "./state.js";
 
 /** @import { Description, Everything, Side } from "./types" */
 /** @import { State } from "./state" */
 
-/**
- * A slider over a scale of its own.
- * @typedef {{ key: "down" | "up" | "rtt" | "buffer" | "players", label: string, unit: string, values: number[] }} Slider
- */
+/** @typedef {{ key: "down" | "up" | "rtt" | "buffer" | "players", label: string, unit: string, values: number[] }} Slider */
 
 /** @type {Slider[]} */
 const SLIDERS = [
   { key: "down", label: "Downstream", unit: "Mbit/s", values: [1, 2, 4, 6, 8, 12, 16, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200, 250, 300, 500, 1000] },
   { key: "up", label: "Upstream", unit: "Mbit/s", values: [0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 35, 40, 50, 75, 100, 200, 300, 500] },
-  { key: "rtt", label: "Base delay, there and back", unit: "ms", values: [0, 5, 10, 15, 20, 22, 25, 30, 40, 50, 60, 80, 100, 150, 200, 300] },
-  { key: "buffer", label: "Buffer of today's boxes", unit: "ms", values: [10, 20, 30, 50, 75, 100, 150, 200, 300, 400, 600, 800, 1000, 1500, 2000] },
-  { key: "players", label: "Players in the match", unit: "", values: [2, 4, 6, 8, 10, 12, 16, 24, 32, 64] },
+  { key: "rtt", label: "Delay beyond the line, there and back", unit: "ms", values: [0, 5, 10, 15, 20, 22, 25, 30, 40, 50, 60, 80, 100, 150, 200, 300] },
+  { key: "buffer", label: "Buffer in front of the line, upstream", unit: "ms", values: [10, 20, 30, 50, 75, 100, 150, 200, 300, 400, 600, 800, 1000, 1500, 2000, 3000, 5000, 10000] },
+  { key: "players", label: "Players in the match", unit: "", values: [2, 4, 6, 8, 10, 12, 14, 16, 24, 32, 64] },
 ];
 
 const GROUPS = { game: "Games", cloud: "Cloud games", mmo: "Games over TCP", call: "Calls", transfer: "Uploads and downloads", video: "Video", live: "Live streams", camera: "Cameras", web: "Web", remote: "Playing at home from elsewhere" };
 
 export class Controls {
-  /** @type {HTMLElement | null} What had the focus when the panel was last drawn. */
-  #focused = null;
+  /** What was built, so that it is built again only if that changes. */
+  #built = "";
+  /** @type {(() => void)[]} Set the values of what was built. */
+  #updates = [];
+  /** @type {State} */
+  #state;
+  /** @type {Description | null} */
+  #base = null;
 
   /**
    * @param {HTMLElement} place
+   * @param {State} state
    * @param {{ everything: Everything, shipped: Record<string, string>, change: (change: Partial<State>) => void, read: (file: File) => void }} page
    */
-  constructor(place, page) {
+  constructor(place, state, page) {
     this.place = place;
     this.page = page;
+    this.#state = state;
   }
 
   /**
-   * Draws all controls. The one with the focus keeps it.
    * @param {State} state
-   * @param {Description | null} description of side A
+   * @param {Description | null} base describes the start, without what was changed here; null if it was refused
    */
-  show(state, description) {
-    const focus = /** @type {HTMLElement} */ (document.activeElement)?.dataset?.key;
-    this.place.replaceChildren(this.#start(state), this.#people(state, description), this.#line(state, description), this.#gateways(state));
-    this.#focused = focus ? this.place.querySelector(`[data-key="${focus}"]`) : null;
-    this.#focused?.focus({ preventScroll: true });
+  show(state, base) {
+    this.#state = state;
+    this.#base = base;
+    const built = JSON.stringify([state.start, state.plan, state.apps, base?.flows, base?.keys.link]);
+    if (built !== this.#built) {
+      this.#built = built;
+      const focus = /** @type {HTMLElement} */ (document.activeElement)?.id;
+      const isOpen = matchMedia("(min-width: 56rem)").matches;
+      const open = [...this.place.querySelectorAll("details")].map((each) => each.open);
+      this.#updates = [];
+      this.place.replaceChildren(this.#start(), this.#people(), this.#line(), this.#gateways());
+      this.place.querySelectorAll("details").forEach((each, place) => (each.open = open[place] ?? isOpen));
+      if (focus && !document.getElementById(focus)) document.getElementById("add")?.focus({ preventScroll: true });
+      else if (focus) document.getElementById(focus)?.focus({ preventScroll: true });
+    }
+    for (const update of this.#updates) update();
   }
 
-  /** @param {State} state */
-  #start(state) {
+  #start() {
     const { presets } = this.page.everything;
+    const { start } = this.#state;
     const households = presets.filter(({ word }) => word === "household");
     const options = [
-      group("", [option(OWN, "Your own home", state.start)]),
-      group("Households", households.map(({ name, title }) => option(name, title || name, state.start))),
-      group("Scenarios", Object.keys(this.page.shipped).map((name) => option(name, name, state.start))),
+      option(OWN, "Your own home"),
+      ...group("Households", households.map(({ name, title, notes }) => option(name, `${title || name}: ${notes}`))),
+      ...group("Scenarios", Object.entries(this.page.shipped).map(([name, text]) => option(name, `${name}: ${/^question = "(.*)"/m.exec(text)?.[1] ?? ""}`))),
+      ...(start === FILE ? [option(FILE, `Your file, ${this.#state.file}`)] : []),
     ];
-    if (state.start === FILE) options.push(group("", [option(FILE, "your file", state.start)]));
-    const plans = presets.filter(({ word }) => word === "plan");
-    const fields = [
-      select("Start with", "start", options.flat(), (start) => this.page.change({ start, off: [], ...unset(), a: AS_IS, seed: null })),
-    ];
-    if (state.start === OWN) {
-      const choices = plans.map(({ name, title }) => option(name, title, state.plan));
-      fields.push(select("Access plan", "plan", choices, (plan) => this.page.change({ plan, ...unset() })));
+    const { change } = this.page;
+    const fields = [this.#select("Start with", "start", options, (start) => change({ ...unset(), start, off: [], a: AS_IS, seed: null }))];
+    if (start === OWN) {
+      const plans = presets.filter(({ word }) => word === "plan").map(({ name, title }) => option(name, title));
+      fields.push(this.#select("Access plan", "plan", plans, (plan) => change({ ...unset(), plan })));
     }
-    const file = el("input", { type: "file", id: "file", accept: ".toml,.pcap,.pcapng,.gz,.zst,.rate,.cap", class: "hidden", change: (event) => event.target.files[0] && this.page.read(event.target.files[0]) });
-    const open = el("label", { for: "file", class: "button" }, "Open a scenario or a capture…");
-    return section("Start", ...fields, el("div", { class: "file" }, file, open));
+    const input = el("input", { type: "file", id: "file", accept: ".toml,.pcap,.pcapng,.gz,.zst,.rate,.cap", class: "hidden" });
+    input.addEventListener("change", () => {
+      const [file] = input.files ?? [];
+      if (file) this.page.read(file);
+      input.value = "";
+    });
+    return section("Start", ...fields, el("div", { class: "file" }, input, el("label", { for: "file", class: "button" }, "Open a scenario or a capture…")));
   }
 
-  /**
-   * @param {State} state
-   * @param {Description | null} description
-   */
-  #people(state, description) {
+  #people() {
     const { everything, change } = this.page;
     const list = el("ul", { class: "flows" });
-    const flows = description?.keys.flow ?? [];
-    for (const flow of flows) {
-      const isOn = !state.off.includes(flow.name);
-      const label = description?.flows.find(({ name }) => name === flow.name)?.label ?? flow.title ?? flow.name;
-      const toggle = el("input", {
-        type: "checkbox",
-        id: `flow-${flow.name}`,
-        "data-key": `flow-${flow.name}`,
-        checked: isOn,
-        change: ({ target }) => change({ off: target.checked ? state.off.filter((name) => name !== flow.name) : [...state.off, flow.name] }),
+    for (const { name, label, app } of this.#base?.flows ?? []) {
+      const input = el("input", { type: "checkbox", id: `flow-${name}` });
+      input.addEventListener("change", () => {
+        const { off } = this.#state;
+        change({ off: input.checked ? off.filter((other) => other !== name) : [...off, name] });
       });
-      const about = [flow.host, groupOf(flow.app, everything)].filter(Boolean).join(", ");
-      list.append(el("li", {}, toggle, el("label", { for: `flow-${flow.name}` }, `${label} `, el("small", {}, about))));
+      this.#updates.push(() => (input.checked = !this.#state.off.includes(name)));
+      const host = this.#base?.keys.flow.find((/** @type {any} */ flow) => flow.name === name)?.host;
+      const about = [name, host, groupOf(app, everything)].filter((word) => word && word !== "other").join(", ");
+      list.append(el("li", {}, input, el("label", { for: `flow-${name}` }, `${label} `, el("small", {}, about))));
     }
-    const more = [];
-    if (state.start === OWN) {
-      const apps = everything.presets.filter(({ word }) => word === "with");
-      const groups = [...new Set(apps.map((app) => app.group))];
-      const choices = [option("", "Somebody else does…", ""), ...groups.map((name) => group(GROUPS[/** @type {keyof GROUPS} */ (name)] ?? name, apps.filter((app) => app.group === name).map((app) => option(app.name, app.title, ""))))];
-      more.push(select("Add", "add", choices.flat(), (name) => name && change({ apps: [...state.apps, name], off: [] })));
-      const removals = state.apps.map((name, place) =>
-        el("button", { type: "button", class: "small", "data-key": `remove-${place}`, "aria-label": `Remove ${name}`, click: () => change({ apps: state.apps.filter((_, other) => other !== place), off: [] }) }, `${name} ✕`),
-      );
-      more.push(el("div", { class: "removals" }, ...removals));
-    }
-    return section("At home", list, ...more);
+    return section("At home", list, ...(this.#state.start === OWN ? this.#more() : []));
+  }
+
+  #more() {
+    const { apps } = this.#state;
+    const { everything, change } = this.page;
+    const presets = everything.presets.filter(({ word }) => word === "with");
+    const groups = [...new Set(presets.map(({ group }) => group))];
+    const of = (/** @type {string} */ name) => presets.filter(({ group }) => group === name).map(({ name, title }) => option(name, title));
+    const choices = [option("", "a game, a call, a video…"), ...groups.flatMap((name) => group(GROUPS[/** @type {keyof GROUPS} */ (name)] ?? name, of(name)))];
+    const remove = apps.map((name, place) => {
+      const button = el("button", { type: "button", class: "small", id: `remove-${place}`, "aria-label": `Remove ${name}` }, `${name} ✕`);
+      button.addEventListener("click", () => change({ apps: apps.filter((_, other) => other !== place) }));
+      return button;
+    });
+    const add = this.#select("Add", "add", choices, (name) => name && change({ apps: [...apps, name] }));
+    return [add, el("div", { class: "removals" }, ...remove)];
+  }
+
+  #line() {
+    return section("The line", ...SLIDERS.map((slider) => this.#slider(slider)));
+  }
+
+  /** @param {Slider} slider */
+  #slider({ key, label, unit, values }) {
+    const shown = el("output", { for: key });
+    const input = el("input", { type: "range", id: key, min: 0, max: values.length - 1 });
+    input.addEventListener("input", () => this.page.change({ [key]: values[Number(input.value)] }));
+    const made = el("div", { class: "slider" }, el("label", { for: key }, label), shown, input);
+    this.#updates.push(() => {
+      const value = this.#state[key] ?? standing(key, this.#state, this.#base);
+      made.hidden = value === null;
+      if (value === null) return;
+      shown.textContent = `${value} ${unit}`.trim();
+      input.setAttribute("aria-valuetext", shown.textContent);
+      if (values[Number(input.value)] !== value) input.value = String(nearest(values, value));
+    });
+    return made;
+  }
+
+  #gateways() {
+    const { presets, catalogue } = this.page.everything;
+    const policies = presets.filter(({ word, name }) => word === "policy" && name !== "as-delivered");
+    const queues = catalogue.queues.filter(({ isolates }) => isolates !== "classes");
+    const choices = () => [
+      option(AS_IS, "as it is today"),
+      ...group("Shaped a little below the line", policies.map(({ name, title }) => option(name, title))),
+      ...group("A queue right at the line", queues.map(({ word, label }) => option(QUEUE + word, label))),
+    ];
+    const one = (/** @type {Side} */ side, /** @type {string} */ label, /** @type {HTMLElement[]} */ options) =>
+      this.#select(label, side, options, (choice) => this.page.change({ [side]: choice }));
+    return section("The gateway", one("a", "This gateway", choices()), one("b", "Side by side with", [option(NOTHING, "nothing"), ...choices()]));
   }
 
   /**
-   * @param {State} state
-   * @param {Description | null} description
+   * @param {string} label
+   * @param {"start" | "plan" | "add" | Side} key
+   * @param {HTMLElement[]} options
+   * @param {(value: string) => void} change
    */
-  #line(state, description) {
-    const now = description && current(description);
-    const hasBuffer = [state.a, state.b].includes(AS_IS);
-    const sliders = SLIDERS.filter(({ key }) => (key !== "buffer" || hasBuffer) && (state[key] !== null || now?.[key] !== undefined)).map((slider) => {
-      const value = state[slider.key] ?? now?.[slider.key] ?? slider.values[0];
-      const place = nearest(slider.values, value);
-      const shown = el("output", { for: slider.key }, `${value} ${slider.unit}`.trim());
-      const input = el("input", {
-        type: "range",
-        id: slider.key,
-        "data-key": slider.key,
-        min: 0,
-        max: slider.values.length - 1,
-        value: place,
-        "aria-valuetext": `${value} ${slider.unit}`.trim(),
-        input: ({ target }) => this.page.change({ [slider.key]: slider.values[target.value] }),
-      });
-      return el("div", { class: "slider" }, el("label", { for: slider.key }, slider.label), shown, input);
-    });
-    return section("The line", ...sliders);
-  }
-
-  /** @param {State} state */
-  #gateways(state) {
-    const { presets, catalogue } = this.page.everything;
-    const policies = presets.filter(({ word }) => word === "policy");
-    const queues = catalogue.queues.filter(({ isolates }) => isolates !== "classes");
-    const choices = (/** @type {string} */ chosen, /** @type {HTMLElement[]} */ before) => [
-      ...before,
-      option(AS_IS, "as it is today", chosen),
-      group("Shaped a little below the line", policies.filter(({ name }) => name !== "as-delivered").map(({ name, title }) => option(name, title, chosen))),
-      group("A queue right at the line", queues.map(({ word, label }) => option(QUEUE + word, label, chosen))),
-    ];
-    const one = (/** @type {Side} */ side, /** @type {string} */ label, /** @type {HTMLElement[]} */ before) =>
-      select(label, side, choices(state[side], before).flat(), (choice) => this.page.change({ [side]: choice }));
-    return section("The gateway", one("a", "This gateway", []), one("b", "Side by side with", [option(NOTHING, "nothing", state.b)]));
+  #select(label, key, options, change) {
+    const made = el("select", { id: key }, ...options);
+    made.addEventListener("change", () => change(made.value));
+    this.#updates.push(() => (made.value = key === "add" ? "" : this.#state[key]));
+    return el("div", { class: "field" }, el("label", { for: key }, label), made);
   }
 }
 
 /**
- * What the sliders stand at when nobody has moved them.
- * @param {Description} description
- * @returns {Partial<Record<Slider["key"], number>>}
+ * Where a slider stands when nobody has moved it; null if it does nothing here.
+ * @param {Slider["key"]} key
+ * @param {State} state
+ * @param {Description | null} base
  */
-function current({ keys, rate_bps, flows }) {
-  const { kind, rtt } = keys.link;
-  const { modem, up } = keys.gateway ?? {};
-  const isFixed = kind !== "trace";
-  // The label says how many play, also where the model decides it.
-  const players = flows.filter(({ app }) => app === "game").map(({ label }) => /, (\d+) players/.exec(label)?.[1])[0];
-  const limit = modem?.limit ?? (up?.queue === "fifo" ? up.limit : undefined);
-  return {
-    ...(isFixed && { down: rate_bps.down / 1e6, up: rate_bps.up / 1e6 }),
-    ...(rtt !== undefined && { rtt: Number.parseFloat(rtt) * (rtt.endsWith("us") ? 1e-3 : rtt.endsWith("ms") ? 1 : 1e3) }),
-    ...(limit !== undefined && { buffer: Math.round((bytes(limit) * 8e3) / rate_bps.up) }),
-    ...(players && { players: Number(players) }),
-  };
+function standing(key, state, base) {
+  if (!base) return null;
+  const { keys, rate_bps, flows } = base;
+  switch (key) {
+    case "down":
+    case "up":
+      return rate_bps[key] ? rate_bps[key] / 1e6 : null;
+    case "rtt": {
+      const rtt = keys.link.rtt ?? "0ms";
+      return Number.parseFloat(rtt) * (rtt.endsWith("us") ? 1e-3 : rtt.endsWith("ms") ? 1 : 1e3);
+    }
+    case "buffer": {
+      const { modem, up, shape } = keys.gateway ?? {};
+      const queue = queuesAtLine(base).up === "gateway.modem" ? modem : up;
+      const isToday = [state.a, state.b].includes(AS_IS);
+      // A radio or a shaper sets the pace in other ways.
+      if (!isToday || !rate_bps.up || shape || keys.link.kind === "wifi-g" || queue?.queue !== "fifo" || !queue.limit) return null;
+      return Math.round((bytes(queue.limit) * 8) / (1e3 * (state.up ?? rate_bps.up / 1e6)));
+    }
+    default: {
+      // The label says how many play, also where the model decides it. A recorded match has a fixed number.
+      const game = flows.find(({ app }) => app === "game");
+      const isRecorded = keys.flow.some((/** @type {any} */ flow) => flow.name === game?.name && flow.trace);
+      const players = !isRecorded && /, (\d+) players/.exec(game?.label ?? "")?.[1];
+      return players ? Number(players) : null;
+    }
+  }
 }
 
 /**
@@ -196,27 +233,15 @@ function nearest(values, value) {
  * @param {HTMLElement[]} inside
  */
 function section(title, ...inside) {
-  return el("section", {}, el("h2", {}, title), ...inside);
-}
-
-/**
- * @param {string} label
- * @param {string} key
- * @param {HTMLElement[]} options
- * @param {(value: string) => void} change
- */
-function select(label, key, options, change) {
-  const made = el("select", { id: key, "data-key": key, change: ({ target }) => change(target.value) }, ...options);
-  return el("div", { class: "field" }, el("label", { for: key }, label), made);
+  return el("details", {}, el("summary", {}, el("h2", {}, title)), ...inside);
 }
 
 /**
  * @param {string} value
  * @param {string} text
- * @param {string} chosen
  */
-function option(value, text, chosen) {
-  return el("option", { value, selected: value === chosen }, text);
+function option(value, text) {
+  return el("option", { value }, text);
 }
 
 /**
@@ -225,5 +250,5 @@ function option(value, text, chosen) {
  * @returns {HTMLElement[]}
  */
 function group(label, options) {
-  return label ? [el("optgroup", { label }, ...options)] : options;
+  return [el("optgroup", { label }, ...options)];
 }

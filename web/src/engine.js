@@ -1,15 +1,9 @@
 // The WebAssembly module behind functions: JSON in and out, columns as typed arrays.
 
-/** @import { Analysis, Description, Everything, Failure, Written } from "./types" */
+/** @import { Analysis, Description, Everything, Written } from "./types" */
 
-/** A request that was refused; `failure` has the parts. */
-export class Refused extends Error {
-  /** @param {Failure} failure */
-  constructor(failure) {
-    super(failure.text);
-    this.failure = failure;
-  }
-}
+/** A request that was refused. The message is for a person. */
+export class Refused extends Error {}
 
 const KINDS = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array };
 
@@ -25,22 +19,9 @@ export class Engine {
     return new Engine(await WebAssembly.instantiate(module, {}));
   }
 
-  /**
-   * @param {object} request
-   * @returns {string} the reply as JSON
-   */
-  ask(request) {
-    this.#put(new TextEncoder().encode(JSON.stringify(request)));
-    const isError = this.exports.call() !== 0;
-    const { memory, output, output_len } = this.exports;
-    const text = new TextDecoder().decode(new Uint8Array(memory.buffer, output(), output_len()));
-    if (isError) throw new Refused(JSON.parse(text));
-    return text;
-  }
-
   /** @returns {Everything} */
   catalogue() {
-    return JSON.parse(this.ask({ call: "catalogue" }));
+    return JSON.parse(this.#ask({ call: "catalogue" }));
   }
 
   /**
@@ -51,17 +32,25 @@ export class Engine {
   give(name, bytes) {
     this.#put(bytes);
     this.exports.keep();
-    this.ask({ call: "give", name });
+    this.#ask({ call: "give", name });
+  }
+
+  /**
+   * Checks a scenario.
+   * @param {Written} scenario
+   * @returns {Description}
+   */
+  describe(scenario) {
+    return JSON.parse(this.#ask({ call: "describe", scenario }));
   }
 
   /**
    * Starts a run.
    * @param {Written} scenario
-   * @param {number | null} seed
    * @returns {Description}
    */
-  start(scenario, seed) {
-    return JSON.parse(this.ask({ call: "start", slot: 0, scenario, seed }));
+  start(scenario) {
+    return JSON.parse(this.#ask({ call: "start", scenario }));
   }
 
   /**
@@ -69,12 +58,12 @@ export class Engine {
    * @param {number} until_ms
    */
   advance(until_ms) {
-    return this.exports.advance(0, until_ms) !== 0;
+    return this.exports.advance(until_ms) !== 0;
   }
 
   /** The summary of the ended run, as JSON. */
   summary() {
-    return this.ask({ call: "summary", slot: 0 });
+    return this.#ask({ call: "summary" });
   }
 
   /**
@@ -84,7 +73,7 @@ export class Engine {
    */
   table(table) {
     /** @type {{ name: string, kind: keyof typeof KINDS, at: number, length: number, words?: string[] }[]} */
-    const places = JSON.parse(this.ask({ call: "table", slot: 0, table }));
+    const places = JSON.parse(this.#ask({ call: "table", table }));
     const buffer = this.exports.memory.buffer;
     return {
       columns: Object.fromEntries(places.map(({ name, kind, at, length }) => [name, new KINDS[kind](buffer, at, length)])),
@@ -99,7 +88,20 @@ export class Engine {
    * @returns {Analysis}
    */
   analyze(name, width) {
-    return JSON.parse(this.ask({ call: "analyze", name, width }));
+    return JSON.parse(this.#ask({ call: "analyze", name, width }));
+  }
+
+  /**
+   * @param {object} request
+   * @returns {string} the reply as JSON
+   */
+  #ask(request) {
+    this.#put(new TextEncoder().encode(JSON.stringify(request)));
+    const isError = this.exports.call() !== 0;
+    const { memory, output, output_len } = this.exports;
+    const text = new TextDecoder().decode(new Uint8Array(memory.buffer, output(), output_len()));
+    if (isError) throw new Refused(text);
+    return text;
   }
 
   /** @param {Uint8Array} bytes */

@@ -67,7 +67,7 @@ export function fares({ summary, description }, index, everything) {
   const loss = { heading: "lost", unit: "%", value: lost, grade: grade(LOSS, lost) };
   if (own.thin) return [trip("to the player 99 %", own.thin.down.delivery_ms.p99)];
   if (group === "game") return [trip("round trip 99 %", own.rtt_ms.p99), loss];
-  if (group === "call" && own.rtt_ms.p99 !== null) return [{ heading: "round trip 99 %", unit: "ms", value: own.rtt_ms.p99, grade: null }, loss];
+  if (group === "call" && own.rtt_ms.p99 !== null) return [{ heading: "round trip 99 %, not graded here", unit: "ms", value: own.rtt_ms.p99, grade: null }, loss];
   if (group === "video") {
     const still = (100 * own.stall_seconds) / seconds;
     return [{ heading: "stands still", unit: "% of the time", value: still, grade: grade(STALLED, still) }];

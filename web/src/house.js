@@ -20,8 +20,8 @@ export class House {
   #lanes = null;
   /** @type {string[]} */
   #colours = [];
-  /** @type {Set<number>} */
-  #games = new Set();
+  /** @type {number | null} */
+  #game = null;
 
   /**
    * @param {HTMLCanvasElement} canvas
@@ -36,13 +36,19 @@ export class House {
   /**
    * @param {Result} result
    * @param {string[]} colours names, by flow
-   * @param {Set<number>} games flows that are drawn larger
+   * @param {number | null} game the flow that is drawn larger
    */
-  show(result, colours, games) {
+  show(result, colours, game) {
     this.#result = result;
     this.#lanes = { up: new Lane(result.packets.up), down: new Lane(result.packets.down) };
     this.#colours = colours;
-    this.#games = games;
+    this.#game = game;
+  }
+
+  clear() {
+    this.#result = null;
+    this.#lanes = null;
+    this.#colours = [];
   }
 
   /**
@@ -53,18 +59,19 @@ export class House {
     const { canvas, pen } = this;
     const width = canvas.clientWidth;
     const ratio = window.devicePixelRatio || 1;
-    if (canvas.width !== Math.round(width * ratio) || canvas.height !== HEIGHT * ratio) {
-      canvas.width = Math.round(width * ratio);
-      canvas.height = HEIGHT * ratio;
+    const [columns, rows] = [Math.round(width * ratio), Math.round(HEIGHT * ratio)];
+    if (canvas.width !== columns || canvas.height !== rows) {
+      canvas.width = columns;
+      canvas.height = rows;
     }
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, HEIGHT);
     const isNarrow = width < 520;
     const place = {
       home: isNarrow ? 34 : 84,
-      router: width * (isNarrow ? 0.52 : 0.46),
-      provider: width * (isNarrow ? 0.66 : 0.62),
-      internet: width - (isNarrow ? 30 : 56),
+      router: width * (isNarrow ? 0.5 : 0.46),
+      provider: width * (isNarrow ? 0.7 : 0.62),
+      internet: width - (isNarrow ? 34 : 56),
     };
     this.#scene(place);
     this.#household(place.home);
@@ -73,8 +80,8 @@ export class House {
     this.#moving(up.leaving(time), place.router + 16, place.internet, 62);
     this.#moving(down.coming(time), place.internet, place.provider + 16, 130);
     this.#moving(down.leaving(time), place.provider - 16, place.home, 130);
-    this.#queue(up.waiting(time), place.router - 20, -1, place.router - 20 - place.home, 62);
-    this.#queue(down.waiting(time), place.provider + 20, 1, place.internet - place.provider - 40, 130);
+    this.#queue(up.waiting(time), place.router - 20, -1, place.router - 20 - place.home - 24, 62);
+    this.#queue(down.waiting(time), place.provider + 20, 1, place.internet - place.provider - 48, 130);
     this.#drops(time, speed, { up: place.router - 20, down: place.provider + 20 });
   }
 
@@ -101,16 +108,16 @@ export class House {
     pen.stroke();
     for (const x of [router, provider]) box(pen, x - 14, 44, 28, 104);
     pen.beginPath();
-    pen.arc(internet - 8, 92, 20, Math.PI * 0.5, Math.PI * 1.5);
-    pen.arc(internet + 4, 76, 16, Math.PI, Math.PI * 1.9);
-    pen.arc(internet + 16, 96, 16, Math.PI * 1.5, Math.PI * 0.5);
+    pen.arc(internet - 10, 98, 16, Math.PI * 0.5, Math.PI * 1.4);
+    pen.arc(internet + 1, 82, 17, Math.PI * 1.1, Math.PI * 1.9);
+    pen.arc(internet + 14, 100, 14, Math.PI * 1.6, Math.PI * 0.5);
     pen.closePath();
     pen.fill();
     pen.stroke();
     pen.fillStyle = palette.of("soft");
     pen.font = `12px ${getComputedStyle(this.canvas).fontFamily}`;
     pen.textAlign = "center";
-    for (const [word, x] of /** @type {[string, number][]} */ ([["home", home - 6], ["router", router], ["provider", provider], ["internet", internet + 2]])) {
+    for (const [word, x] of /** @type {[string, number][]} */ ([["home", home - 6], ["router, modem", router], ["provider", provider], ["internet", internet + 2]])) {
       pen.fillText(word, x, 176);
     }
   }
@@ -121,7 +128,7 @@ export class House {
    */
   #household(home) {
     const { pen, palette } = this;
-    this.#colours.forEach((colour, flow) => {
+    this.#colours.slice(0, 15).forEach((colour, flow) => {
       pen.fillStyle = palette.of(colour);
       pen.fillRect(home - 24 + (flow % 3) * 14, 68 + Math.floor(flow / 3) * 14, 9, 9);
     });
@@ -141,7 +148,7 @@ export class House {
     const cell = Math.max(1.5, Math.min(7, length / Math.max(1, columns)));
     waiting.forEach(({ flow }, place) => {
       const column = Math.floor(place / ROWS);
-      const isGame = this.#games.has(flow);
+      const isGame = flow === this.#game;
       const size = isGame ? cell : cell - 1;
       pen.fillStyle = palette.of(this.#colours[flow] ?? "muted");
       const left = step > 0 ? x + column * cell : x - (column + 1) * cell;
@@ -163,7 +170,7 @@ export class House {
   #moving(moving, from, to, y) {
     const { pen, palette } = this;
     for (const { flow, done } of moving) {
-      const isGame = this.#games.has(flow);
+      const isGame = flow === this.#game;
       pen.fillStyle = palette.of(this.#colours[flow] ?? "muted");
       const size = isGame ? 7 : 4;
       pen.fillRect(from + (to - from) * done - size / 2, y - size / 2, size, size);
@@ -197,7 +204,7 @@ export class House {
    * @param {number} time
    */
   words(time) {
-    if (!this.#lanes) return "";
+    if (!this.#lanes) return "No packets: nothing is simulated.";
     const [up, down] = WAYS.map((way) => /** @type {Record<Way, Lane>} */ (this.#lanes)[way].waiting(time).length);
     return `After ${time.toFixed(1)} s, ${count(up)} to the internet and ${count(down)} to the home wait in the queues.`;
   }

@@ -31,13 +31,12 @@ export class Strip {
     this.palette = palette;
     this.go = go;
     new ResizeObserver(() => this.#plot?.setSize({ width: place.clientWidth, height: HEIGHT })).observe(place);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#plot?.redraw());
   }
 
   /**
    * @param {{ side: Side, label: string, trips: Trips }[]} lines
    * @param {number} end
-   * @param {Limits} limits
+   * @param {Limits | null} limits
    */
   show(lines, end, limits) {
     this.#limits = limits;
@@ -54,6 +53,16 @@ export class Strip {
     this.#plot?.destroy();
     this.#shape = shape;
     this.#plot = new uPlot(this.#options(lines, end), data, this.place);
+  }
+
+  clear() {
+    this.#plot?.destroy();
+    this.#plot = null;
+    this.#shape = "";
+  }
+
+  redraw() {
+    this.#plot?.redraw();
   }
 
   /** @param {number} time */
@@ -76,7 +85,7 @@ export class Strip {
       legend: { show: false },
       cursor: { points: { show: false }, drag: { x: false, y: false } },
       scales: { x: { time: false, range: [0, end] }, y: { range: (_, __, most) => [0, Math.max(60, (most || 0) * 1.08)] } },
-      axes: [{ ...axis, label: "seconds", labelSize: 18, size: 34 }, { ...axis, label: "round trip of the game, ms", labelSize: 18, size: 54 }],
+      axes: [{ ...axis, label: "seconds", labelSize: 18, size: 34 }, { ...axis, label: "round trip, ms", labelSize: 18, size: 54 }],
       series: [
         {},
         ...lines.map(({ side, label }) => ({ label, stroke: colour(SIDES[side]), width: 1.5, spanGaps: true, points: { show: false } })),

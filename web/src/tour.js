@@ -1,91 +1,102 @@
 // Five steps from "my game lags" to what to do about it. Each step sets the page and says what to look at.
 
 import { byId, el } from "./elements.js";
-import { AS_IS, FIRST, NOTHING, OWN } from "./state.js";
+import { FIRST, NOTHING } from "./state.js";
 
+/** @import { Page } from "./page" */
 /** @import { State } from "./state" */
 
-/** @type {{ title: string, text: string, look: string, state: State, time: number }[]} */
+const APPS = ["valorant", "photos-upload"];
+
+/** @type {{ title: string, text: string, look: string, state: State }[]} */
 const STEPS = [
   {
     title: "A game alone is fine",
-    text: "One person plays, and nobody else uses the line. Each packet of the game is on its way at once. The strip shows the round trip: flat, and below the line of what players call good.",
+    text: "One person plays, and nobody else uses the line. No packet waits. The line below shows the round trip: flat, and below the green dashes, which is what players call good.",
     look: "strip",
-    state: { ...FIRST, start: OWN, apps: ["valorant"], a: AS_IS, b: NOTHING },
-    time: 20,
+    state: { ...FIRST, apps: ["valorant"], b: NOTHING },
   },
   {
     title: "Then somebody uploads photos",
-    text: "After 10 seconds the upload fills the line. Its packets wait in the modem, and the packets of the game, in black or white, wait behind hundreds of them. Play a round at the target: this is how the lag feels.",
-    look: "house-a",
-    state: { ...FIRST, start: OWN, apps: ["valorant", "photos-upload"], a: AS_IS, b: NOTHING },
-    time: 20,
+    text: "After 10 seconds the upload fills the line. Its packets wait in front of it, in the modem, and the packets of the game, the larger squares, wait among 150 of them.",
+    look: "side-a",
+    state: { ...FIRST, apps: APPS, b: NOTHING },
   },
   {
-    title: "A faster line does not help",
-    text: "Here the line is twice as fast upstream. The upload takes all of it again and fills the same buffer. The game waits half as long as before, and still far too long.",
-    look: "strip",
-    state: { ...FIRST, start: OWN, apps: ["valorant", "photos-upload"], up: 20, a: AS_IS, b: NOTHING },
-    time: 20,
+    title: "This is how it feels",
+    text: "Try to hit the target. Each shot is a packet that waits among the photos. It counts where the target is when it arrives at the server, a fifth of a second later.",
+    look: "feel",
+    state: { ...FIRST, apps: APPS, b: NOTHING },
   },
   {
-    title: "A better queue does",
-    text: "On the right side the router shapes to 90 % of the line, so the queue moves from the modem into the router. There FQ-CoDel gives each flow a turn. The game never waits behind the upload, and the upload loses a tenth.",
+    title: "A better queue helps",
+    text: "The blue line is the same household with another router. It sends a little slower than the line, so that packets wait in the router and not in the modem. There, FQ-CoDel gives each application its turn. The upload loses a tenth of its rate.",
     look: "strip",
-    state: { ...FIRST, start: OWN, apps: ["valorant", "photos-upload"], a: AS_IS, b: "fq-codel" },
-    time: 20,
+    state: { ...FIRST, apps: APPS, b: "fq-codel" },
   },
   {
     title: "Do it at home",
-    text: "CAKE does the same and is fair to hosts, too. Below the table are the scenario and the commands that turn it into lines for your router. Change the line to yours, and add what your household does.",
+    text: "CAKE does the same, and is fair to people, too. Here are the commands that find the best setting for a line and print what to paste in a router. Set the line to yours, and add what your household does.",
     look: "take",
-    state: { ...FIRST, start: OWN, a: AS_IS, b: "cake" },
-    time: 20,
+    state: { ...FIRST, b: "cake" },
   },
 ];
+/** When the upload has filled the buffer. */
+const BEGIN_S = 20;
 
 export class Tour {
   #card = byId("tour");
-  /** @type {HTMLElement | null} */
+  /** @type {{ focus: HTMLElement, state: State } | null} What was there before. */
   #before = null;
 
-  /** @param {(state: State, time: number) => void} set */
-  constructor(set) {
-    this.set = set;
-    this.#card.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") this.close();
+  /** @param {Page} page */
+  constructor(page) {
+    this.page = page;
+    addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && !this.#card.hidden) this.#leave();
     });
   }
 
   open() {
-    this.#before = /** @type {HTMLElement} */ (document.activeElement);
+    this.#before = { focus: /** @type {HTMLElement} */ (document.activeElement), state: this.page.state };
     this.#card.hidden = false;
+    document.body.classList.add("touring");
     this.#go(0);
   }
 
-  close() {
+  /** Ends the tour and brings back what was there before it. */
+  #leave() {
+    const before = this.#before?.state;
+    this.#close();
+    if (before) this.page.change(before);
+  }
+
+  #close() {
     this.#card.hidden = true;
+    document.body.classList.remove("touring");
     document.querySelector(".looked-at")?.classList.remove("looked-at");
-    this.#before?.focus();
+    this.page.playback.clock.stop();
+    this.#before?.focus.focus();
   }
 
   /** @param {number} step */
   #go(step) {
-    const { title, text, look, state, time } = STEPS[step];
-    this.set(state, time);
+    const { title, text, look, state } = STEPS[step];
+    this.page.change(state);
+    this.page.playback.from(BEGIN_S);
     document.querySelector(".looked-at")?.classList.remove("looked-at");
     const place = byId(look);
     place.classList.add("looked-at");
-    place.scrollIntoView({ block: "center", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+    place.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
     const heading = el("h2", { tabindex: -1 }, `${step + 1} of ${STEPS.length}: ${title}`);
     const isLast = step === STEPS.length - 1;
     const buttons = el(
       "div",
       { class: "buttons" },
       el("button", { type: "button", disabled: step === 0, click: () => this.#go(step - 1) }, "Back"),
-      el("button", { type: "button", class: "primary", click: () => (isLast ? this.close() : this.#go(step + 1)) }, isLast ? "Done" : "Next"),
-      el("button", { type: "button", click: () => this.close() }, "Leave the tour"),
+      el("button", { type: "button", class: "primary", click: () => (isLast ? this.#close() : this.#go(step + 1)) }, isLast ? "Done" : "Next"),
     );
+    if (!isLast) buttons.append(el("button", { type: "button", click: () => this.#leave() }, "Leave the tour"));
     this.#card.replaceChildren(heading, el("p", {}, text), buttons);
     heading.focus({ preventScroll: true });
   }

@@ -14,9 +14,6 @@ export interface FlowInfo {
   name: string;
   app: string;
   label: string;
-  provenance: string | null;
-  start_s: number;
-  caveats: string[];
   path_ms: Ways<number>;
 }
 
@@ -34,7 +31,7 @@ export interface Description {
   keys: any;
   flows: FlowInfo[];
   caveats: string[];
-  offered_bps: Ways<number>;
+  /** 0 where the line follows a trace. */
   rate_bps: Ways<number>;
 }
 
@@ -106,20 +103,32 @@ export interface Everything {
   catalogue: { queues: Word[]; apps: Word[] };
 }
 
-/** An error of a scenario. */
-export interface Failure {
-  text: string;
-  key: string | null;
-  line: number | null;
-  message: string;
-  allowed: string | null;
-  hint: string | null;
-}
-
 export interface Analysis {
   json: string;
+  /** What could not be read. */
+  problems: string[];
   lines: { text: string; style: string }[];
 }
 
 /** Names of the two sides. */
 export type Side = "a" | "b";
+
+/** What a worker hears. */
+export type Question =
+  | { kind: "module"; module: WebAssembly.Module }
+  | { kind: "run"; id: number; scenario: Written }
+  | { kind: "give"; id: number; name: string; bytes: Uint8Array }
+  | { kind: "describe"; id: number; scenario: Written }
+  | { kind: "analyze"; id: number; name: string; width: number }
+  | { kind: "catalogue"; id: number };
+
+/** What a worker says. */
+export interface Heard {
+  id: number;
+  value?: any;
+  /** How far the run is. */
+  until_s?: number;
+  failure?: string;
+  /** Its module can no longer be used. */
+  isBroken?: boolean;
+}

@@ -1,64 +1,61 @@
-// One side of the page: simulates, and sends what drawings need. A newer request ends the one before it.
+// One side of the page: simulates, and sends what drawings need. A newer run ends the one before it.
 
 import { Engine, Refused } from "./engine.js";
 import { drops, packets, rates, trips } from "./columns.js";
 
-/** @import { Description, Result, Written } from "./types" */
+/** @import { Description, Question, Result, Written } from "./types" */
 
 /** Simulated time between looks at the clock and at newer requests. */
 const SLICE_MS = 500;
 /** Time after which the beginning of a longer run is shown. */
 const SOON_MS = 25;
+/** Time between words about how far a run is. */
+const PROGRESS_MS = 250;
 
 /** @type {Promise<Engine>} */
 let ready;
 let newest = 0;
 
-/**
- * @typedef {{ kind: "module", module: WebAssembly.Module }} Setup
- * @typedef {{ kind: "run", id: number, scenario: Written, seed: number | null }} Run
- * @typedef {{ kind: "give", name: string, bytes: Uint8Array }} Give
- * @typedef {{ kind: "analyze", id: number, name: string, width: number }} Analyze
- * @typedef {{ kind: "catalogue", id: number }} Catalogue
- * @param {MessageEvent<Setup | Run | Give | Analyze | Catalogue>} event
- */
-onmessage = async ({ data }) => {
+onmessage = async (/** @type {MessageEvent<Question>} */ { data }) => {
   if (data.kind === "module") {
     ready = Engine.of(data.module);
     return;
   }
-  if (data.kind === "run") newest = data.id;
-  const engine = await ready;
-  if (data.kind === "give") {
-    engine.give(data.name, data.bytes);
-    return;
-  }
+  const { id } = data;
+  if (data.kind === "run") newest = id;
   try {
-    if (data.kind === "run") await run(engine, data);
-    else if (data.kind === "analyze") postMessage({ id: data.id, value: engine.analyze(data.name, data.width) });
-    else postMessage({ id: data.id, value: engine.catalogue() });
+    const engine = await ready;
+    if (data.kind === "run") await run(engine, id, data.scenario);
+    else if (data.kind === "give") postMessage({ id, value: engine.give(data.name, data.bytes) });
+    else if (data.kind === "describe") postMessage({ id, value: engine.describe(data.scenario) });
+    else if (data.kind === "analyze") postMessage({ id, value: engine.analyze(data.name, data.width) });
+    else postMessage({ id, value: engine.catalogue() });
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
-    const failure = error instanceof Refused ? error.failure : { text, message: text, key: null, line: null, allowed: null, hint: null };
-    postMessage({ id: data.id, failure, isBroken: !(error instanceof Refused) });
+    if (error instanceof Refused) postMessage({ id, failure: error.message });
+    else postMessage({ id, failure: `The simulator failed, perhaps for want of memory (${error}). It was started again.`, isBroken: true });
   }
 };
 
 /**
  * @param {Engine} engine
- * @param {Run} request
+ * @param {number} id
+ * @param {Written} scenario
  */
-async function run(engine, { id, scenario, seed }) {
+async function run(engine, id, scenario) {
   if (id !== newest) return;
-  const description = engine.start(scenario, seed);
+  const description = engine.start(scenario);
   const began = performance.now();
   let isShown = false;
-  let pause = began;
+  let [pause, said] = [began, began];
   for (let until = SLICE_MS; engine.advance(until); until += SLICE_MS) {
     const now = performance.now();
     if (!isShown && now - began > SOON_MS) {
       isShown = true;
       send(id, result(engine, description, until / 1e3, ""));
+    }
+    if (now - said > PROGRESS_MS) {
+      said = now;
+      postMessage({ id, until_s: until / 1e3 });
     }
     if (now - pause > SOON_MS) {
       await next();
