@@ -90,7 +90,7 @@ export class Shown {
     byId("strip-title").textContent = `Round trip of ${name}`;
     byId("strip-legend").replaceChildren(
       ...lines.map(({ side, label }) => el("span", {}, el("span", { class: `swatch ${side}` }), label)),
-      ...(limits ? [limit("green", `good up to ${limits.good_ms} ms`), limit("ochre", `playable up to ${limits.playable_ms} ms`), limit("rust", `unplayable from ${limits.bad_ms} ms`)] : []),
+      ...(limits ? [limit("green", `good up to ${limits.good_ms} ms`), limit("ochre", `playable up to ${limits.playable_ms} ms`), limit("rust", `unplayable above ${limits.bad_ms} ms`)] : []),
     );
   }
 
