@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from gamelane import _native
 from gamelane.analysis import fares
+from gamelane.plot import style
 from tests.cli.command import gamelane as command
 from tests.needs import needs
 
@@ -53,6 +55,13 @@ def test_the_analysis_of_a_capture_is_that_of_the_native_program(monkeypatch: py
     assert found["json"] == native.text()
     lines = _native.capture_lines(native.text(), 80, False)
     assert [(line["text"], line["style"]) for line in found["lines"]] == lines
+
+
+def test_the_page_has_the_colours_of_the_report() -> None:
+    light, dark = (ROOT / "web" / "style.css").read_text().split("@media (prefers-color-scheme: dark)")
+    for theme, text in {"light": light, "dark": dark}.items():
+        found = dict(re.findall(r"--(\w+): (#[0-9a-f]{6});", text))
+        assert found.items() >= {name.removeprefix("$"): colour for name, colour in style.THEMES[theme].items()}.items()
 
 
 def test_the_page_prints_commands_that_exist() -> None:

@@ -36,8 +36,8 @@ export async function read(page, file) {
     for (const side of BOTH) await page.simulators[side].give(name, bytes);
     if (CAPTURE.test(name)) await analyzed(page, name);
     else page.shown.say(`${name} is here for scenarios that name it.`);
-    // A scenario may have waited for it.
-    await page.again();
+    // A scenario that was refused may have waited for it.
+    if (page.base === null) await page.again();
   } catch (error) {
     byId("error").hidden = false;
     byId("error").textContent = /** @type {Error} */ (error).message;

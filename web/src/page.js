@@ -101,6 +101,7 @@ export class Page {
       this.simulators[side].run(written(this.state, side, this.known, base), (news) => number === this.#change && this.#hear(side, news));
     }
     this.#answered.clear();
+    byId("progress").textContent = "";
     byId("busy").hidden = false;
   }
 
@@ -127,7 +128,8 @@ export class Page {
   stop() {
     for (const side of BOTH) this.simulators[side].stop();
     byId("busy").hidden = true;
-    this.shown.say("Stopped. Change something to run it again.");
+    byId("error").hidden = false;
+    byId("error").textContent = `Stopped${byId("progress").textContent ? ` after ${byId("progress").textContent}` : ""}. Change something to run it again.`;
   }
 
   /** Takes away what belongs to an earlier start. */

@@ -65,6 +65,7 @@ export function report(sides, table, headline, question, pictures) {
     ...sides.map(({ label, result }) => el("details", {}, el("summary", {}, `Scenario: ${label}`), el("pre", {}, result.description.toml))),
   );
   const rules = `:root{${variables}}body{background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
+h1{font-size:1.6rem}
 table{border-collapse:collapse}caption{caption-side:bottom;text-align:left}th,td{padding:.3rem .8rem;text-align:right;border-bottom:1px solid var(--grid)}th:first-child,th:nth-child(2),td.text{text-align:left}
 td.degraded,td.unplayable{color:var(--warn);font-weight:600}figure{margin:1.5rem 0}.legend{display:flex;gap:1rem;flex-wrap:wrap}
 .swatch{display:inline-block;width:.7em;height:.7em;margin-right:.5em}.swatch.a{background:var(--orange)}.swatch.b{background:var(--blue)}.dash{display:inline-block;width:1.4em;border-top:2px dashed;margin:0 .4em .25em 0}

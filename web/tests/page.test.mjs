@@ -101,7 +101,7 @@ describe("the playground", { skip: missing || false }, () => {
       await page.waitForFunction(() => document.getElementById("headline").textContent.includes("valorant"));
       await page.selectOption("#start", "operator");
       await page.locator("#stop").click();
-      assert.match(await text(page, "said"), /^Stopped/);
+      assert.match(await text(page, "error"), /^Stopped/);
       assert.equal(await page.locator("#headline").textContent(), "");
       await page.selectOption("#start", "household");
       await page.waitForFunction(() => document.getElementById("headline").textContent.includes("quake3"));
