@@ -3,6 +3,7 @@
 export const SPEEDS = [1, 2, 5, 10, 30, 100];
 
 export class Clock {
+  /** Seconds of the run. It begins where an upload that starts after 10 s has filled the queue. */
   time = 20;
   speed = 1;
   isRunning = false;

@@ -197,7 +197,7 @@ function standing(key, state, base) {
       return Math.round((bytes(queue.limit) * 8) / (1e3 * (state.up ?? rate_bps.up / 1e6)));
     }
     default: {
-      // The label says how many play, also where the model decides it. A recorded match has a fixed number.
+      // The label names the number of players even if the model decides it. A recorded match has a fixed number.
       const game = flows.find(({ app }) => app === "game");
       const isRecorded = keys.flow.some((/** @type {any} */ flow) => flow.name === game?.name && flow.trace);
       const players = !isRecorded && /, (\d+) players/.exec(game?.label ?? "")?.[1];
@@ -207,7 +207,7 @@ function standing(key, state, base) {
 }
 
 /**
- * Bytes of a limit such as 245KiB or 1000p; packets are full ones.
+ * Bytes of a limit such as 245KiB or 1000p. A packet counts as a full one.
  * @param {string} limit
  */
 function bytes(limit) {

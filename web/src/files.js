@@ -2,9 +2,8 @@
 // them. All stay on this machine.
 
 import { byId, el } from "./elements.js";
-import { BOTH } from "./page.js";
 import { download } from "./share.js";
-import { FILE, FIRST } from "./state.js";
+import { BOTH, FILE, FIRST } from "./state.js";
 
 /** @import { Page } from "./page" */
 

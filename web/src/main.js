@@ -3,9 +3,9 @@
 import { byId } from "./elements.js";
 import { read } from "./files.js";
 import { unpacked, workers } from "./module.js";
-import { BOTH, Page } from "./page.js";
+import { Page } from "./page.js";
 import { Simulator } from "./simulator.js";
-import { fromAddress } from "./state.js";
+import { BOTH, fromAddress } from "./state.js";
 import { Tour } from "./tour.js";
 
 try {

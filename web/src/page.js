@@ -5,14 +5,11 @@ import { Controls } from "./controls.js";
 import { byId } from "./elements.js";
 import { Playback } from "./playback.js";
 import { Shown } from "./shown.js";
-import { FILE, FIRST, fromAddress, NOTHING, OWN, started, toAddress, written } from "./state.js";
+import { BOTH, FILE, FIRST, fromAddress, NOTHING, OWN, started, toAddress, written } from "./state.js";
 
 /** @import { Description, Everything, Result, Side } from "./types" */
 /** @import { News, Simulator } from "./simulator" */
 /** @import { Known, State } from "./state" */
-
-/** @type {Side[]} */
-export const BOTH = ["a", "b"];
 
 export class Page {
   /** @type {State} */
@@ -27,8 +24,8 @@ export class Page {
   #failures = { a: "", b: "" };
   #change = 0;
   #start = "";
-  /** @type {Promise<Description | null>} */
-  #described = Promise.resolve(null);
+  /** The description of the start, or why it was refused. @type {Promise<Description | string>} */
+  #described = Promise.resolve("");
 
   /**
    * @param {Record<Side, Simulator>} simulators
@@ -45,7 +42,7 @@ export class Page {
       this.playback.strip.redraw();
       this.playback.draw();
     });
-    this.shown = new Shown(this, palette);
+    this.shown = new Shown(this);
     this.playback = new Playback(this, palette);
     this.controls = new Controls(byId("controls"), this.state, { everything, shipped, change: (change) => this.change(change), read });
     byId("stop").addEventListener("click", () => this.stop());
@@ -76,17 +73,15 @@ export class Page {
     if (JSON.stringify(start) !== this.#start) {
       this.#start = JSON.stringify(start);
       this.clear();
-      this.#described = this.simulators.a.describe(start).catch((error) => {
-        this.#failures.a = error.message;
-        return null;
-      });
+      this.#described = this.simulators.a.describe(start).catch((error) => error.message);
     }
-    const base = await this.#described;
+    const described = await this.#described;
     if (number !== this.#change) return;
+    const base = typeof described === "string" ? null : described;
     this.base = base;
     this.controls.show(this.state, base);
     if (base === null) {
-      this.#fail("a", this.#failures.a);
+      this.#fail("a", String(described));
       return;
     }
     if (base.flows.length > 0 && base.flows.every(({ name }) => this.state.off.includes(name))) {
@@ -146,7 +141,7 @@ export class Page {
   #hear(side, { value, until_s, failure }) {
     if (failure !== undefined) this.#fail(side, failure);
     else if (value) this.#take(side, value);
-    else if (until_s !== undefined) byId("progress").textContent = `${Math.round(until_s)} of ${this.results[side]?.description.duration_s ?? "?"} s`;
+    else if (until_s !== undefined) byId("progress").textContent = `${Math.round(until_s)} of ${this.base?.duration_s} s`;
   }
 
   /**

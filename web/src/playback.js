@@ -6,6 +6,7 @@ import { byId, el } from "./elements.js";
 import { House } from "./house.js";
 import { rate } from "./numbers.js";
 import { beep } from "./sound.js";
+import { BOTH } from "./state.js";
 import { SIDES, Strip } from "./strip.js";
 
 /** @import { Palette } from "./colours" */
@@ -89,7 +90,7 @@ export class Playback {
   /** Empties the drawings. */
   clear() {
     for (const house of Object.values(this.houses)) house.clear();
-    for (const side of /** @type {Side[]} */ (["a", "b"])) byId(`rates-${side}`).replaceChildren();
+    for (const side of BOTH) byId(`rates-${side}`).replaceChildren();
     this.strip.clear();
     this.draw();
   }

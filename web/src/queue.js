@@ -8,7 +8,7 @@
  */
 
 export class Lane {
-  /** Longest time from entering the queues to the arrival. */
+  /** Longest trip, from sending to arrival. */
   #longest = 0;
 
   /** @param {Packets} packets in order of arrival */
@@ -61,7 +61,7 @@ export class Lane {
   }
 
   /**
-   * Rows that can have to do with a time: those that arrive after it, and not so late that they were sent after it, too.
+   * The rows that may be under way at a time: they arrive after it, but not later than the longest trip takes.
    * @param {number} time
    */
   *#near(time) {

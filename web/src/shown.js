@@ -7,7 +7,6 @@ import { short } from "./numbers.js";
 import { commands, download, fileName, report } from "./share.js";
 import { AS_IS, OWN, QUEUE } from "./state.js";
 
-/** @import { Palette } from "./colours" */
 /** @import { Page } from "./page" */
 /** @import { Result, Side } from "./types" */
 
@@ -16,17 +15,13 @@ const TODAY = "as it is today";
 const TAKE = ["save-toml", "save-json", "open-report"];
 
 export class Shown {
-  /**
-   * @param {Page} page
-   * @param {Palette} palette
-   */
-  constructor(page, palette) {
+  /** @param {Page} page */
+  constructor(page) {
     this.page = page;
-    this.palette = palette;
     byId("save-toml").addEventListener("click", () => this.#each((label, { description }) => [fileName(description.name, label), "toml", description.toml, "application/toml"]));
     byId("save-json").addEventListener("click", () =>
       this.#each((label, { description: { name, hash }, json }) => {
-        // The JSON of `gamelane run --json`, with the run as the module printed it.
+        // As `gamelane run --json` begins, with the run as the module printed it.
         const text = `{"schema":1,"engine":"sim","scenario":${JSON.stringify({ name, hash })},"runs":[${json}]}`;
         return [fileName(name, label), "json", text, "application/json"];
       }),
@@ -126,12 +121,13 @@ export class Shown {
   }
 
   #question() {
-    const { state, everything, base } = this.page;
+    const { state, everything } = this.page;
     const title = (/** @type {string} */ word, /** @type {string} */ name) => everything.presets.find((preset) => preset.word === word && preset.name === name)?.title ?? name;
-    const on = state.apps.filter((name) => !(base?.flows ?? []).filter((flow) => flow.name === name).some((flow) => state.off.includes(flow.name)));
+    const on = state.apps.filter((name) => !state.off.includes(name));
     const apps = [...new Set(on.map((name) => title("with", name)))];
-    const list = apps.length > 1 ? `${apps.slice(0, -1).join(", ")} and ${apps[apps.length - 1]} share` : `${apps[0] ?? "nobody"} ${apps.length ? "use" : "uses"}`;
-    return `How do ${list} a line of ${title("plan", state.plan)}?`;
+    const last = apps.pop();
+    const line = `a line of ${title("plan", state.plan)}?`;
+    return apps.length ? `How do ${apps.join(", ")} and ${last} share ${line}` : `How does ${last} use ${line}`;
   }
 
   /** @param {Side} side */

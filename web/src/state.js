@@ -10,6 +10,8 @@
  * }} State
  */
 
+/** Both sides of the page: the gateway, and another beside it. @type {Side[]} */
+export const BOTH = ["a", "b"];
 /** The start that is made of a plan and applications; others are names of scenarios and households, or `FILE`. */
 export const OWN = "own";
 /** The start that is a text of the person's own. */

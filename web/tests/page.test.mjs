@@ -201,7 +201,11 @@ describe("the playground", { skip: missing || false }, () => {
       const file = { name: "mine.toml", mimeType: "application/toml", buffer: Buffer.from('[link]\nup = "1mbit"\ndown = "1mbit"\n[[flow]]\nname = "a"\napp = "gam"\n') };
       await page.setInputFiles("#file", file);
       await page.locator("#error").waitFor();
-      assert.match(await text(page, "error"), /`flow\.a\.app` in mine\.toml, line 6[\s\S]*"gam"[\s\S]*did you mean "game"\?/);
+      const refused = /`flow\.a\.app` in mine\.toml, line 6[\s\S]*"gam"[\s\S]*did you mean "game"\?/;
+      assert.match(await text(page, "error"), refused);
+      // It is said again after a change that does not mend it.
+      await change(page, { b: "cake" });
+      assert.match(await text(page, "error"), refused);
       await page.setInputFiles("#file", { ...file, buffer: Buffer.from(file.buffer.toString().replace('"gam"', '"game"\nmodel = "quake3"')) });
       await page.locator("#error").waitFor({ state: "hidden" });
       assert.match(page.url(), /#file\?name=mine\.toml&toml=/);

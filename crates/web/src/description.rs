@@ -1,11 +1,8 @@
 //! A checked scenario in words and numbers, for a page.
 
 use gamelane_core::Direction;
-use gamelane_scenario::text::Files;
-use gamelane_scenario::{FlowDescription, FlowModel, Model, Scenario, ScenarioError};
+use gamelane_scenario::{FlowDescription, FlowModel, Model, Scenario};
 use serde::Serialize;
-
-use crate::request::Written;
 
 /// A checked scenario, as a page shows it.
 #[derive(Debug, Serialize)]
@@ -45,15 +42,6 @@ impl<T> Ways<T> {
     fn of(each: impl Fn(Direction) -> T) -> Self {
         Self { up: each(Direction::Up), down: each(Direction::Down) }
     }
-}
-
-/// Reads and checks a scenario, whose files are among `files`.
-pub(crate) fn checked(written: &Written, files: &Files) -> Result<(Scenario, Model), ScenarioError> {
-    let scenario =
-        Scenario::parse(&written.text, &written.file, &written.overrides)?.with_files(files.clone());
-    let model = scenario.to_model()?;
-    scenario.check_simulated()?;
-    Ok((scenario, model))
 }
 
 impl Description {

@@ -11,12 +11,12 @@ use gamelane_core::Duration;
 use gamelane_record::table::Table;
 use gamelane_scenario::text::catalogue::{Catalogue, catalogue};
 use gamelane_scenario::text::{Files, PresetInfo, known_applications, presets};
-use gamelane_scenario::{Model, Scenario};
+use gamelane_scenario::{Model, Scenario, ScenarioError};
 use gamelane_sim::Run;
 use serde::Serialize;
 
 use crate::columns::{Array, arrays};
-use crate::description::{Description, checked};
+use crate::description::Description;
 use crate::request::{Request, Written};
 
 /// The run, files and columns of a page.
@@ -104,7 +104,14 @@ impl Session {
 
     /// Reads and checks a scenario. The files that it names are those that were given.
     fn checked(&self, written: &Written) -> Result<(Scenario, Model), String> {
-        checked(written, &Files::Given(self.files.clone())).map_err(|refused| refused.to_string())
+        let read = || {
+            let scenario = Scenario::parse(&written.text, &written.file, &written.overrides)?;
+            let scenario = scenario.with_files(Files::Given(self.files.clone()));
+            let model = scenario.to_model()?;
+            scenario.check_simulated()?;
+            Ok((scenario, model))
+        };
+        read().map_err(|refused: ScenarioError| refused.to_string())
     }
 
     fn analyze(&self, name: &str, width: usize) -> Result<String, String> {

@@ -1,5 +1,5 @@
-//! The files that a scenario names: on the disk, or given by the caller, since a browser has no disk. A scenario may be a
-//! stranger's and name a file without an end, so reading stops at a limit.
+//! The files that a scenario names: on the disk, or given by the caller, since a browser has no disk. A scenario may come from a
+//! stranger and name an endless file, so reading stops at a limit.
 
 use std::collections::BTreeMap;
 use std::fs::File;
