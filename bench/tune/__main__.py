@@ -12,7 +12,6 @@ import sys
 from tests.tune import households
 
 from gamelane import _native
-from gamelane.apply import TARGETS
 from gamelane.report.tune import recommendation
 from gamelane.tune import known, needs, space
 from gamelane.tune.choose import signed
@@ -51,7 +50,7 @@ def chosen(words: list[str]) -> range:
 
 
 if __name__ == "__main__":
-    ratios: dict[str, list[float]] = {target: [] for target in TARGETS}
+    ratios: dict[str, list[float]] = {target: [] for target in _native.recipe_targets()}
     for seed in chosen(sys.argv[1:]):
         runner = runner_of(seed)
         for target, those in ratios.items():

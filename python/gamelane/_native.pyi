@@ -14,6 +14,7 @@ __all__ = [
     "Analysis",
     "Cancel",
     "Cancelled",
+    "Recipe",
     "Recording",
     "Run",
     "Scenario",
@@ -22,11 +23,11 @@ __all__ = [
     "analyze_captures",
     "capture_lines",
     "catalogue",
+    "classes_of_priority",
     "connection_log",
     "find_rate",
     "generate",
     "keeps_whole_flows",
-    "kernel_lines",
     "kernel_queues",
     "message_schedule",
     "models",
@@ -34,9 +35,12 @@ __all__ = [
     "presets",
     "quantity_units",
     "read_quantity",
+    "recipe_targets",
+    "recipes",
     "recorded_streams",
     "run",
     "schema",
+    "size_table",
     "tables",
     "tapped",
     "udp_datagrams",
@@ -333,9 +337,39 @@ class Analysis:
     def text(self) -> str: ...
     def print(self, indented: bool) -> None: ...
 
-def kernel_lines(
-    policy: str, file: str, interfaces: list[str], directions: list[str]
-) -> tuple[tuple[list[str], list[str], bool], tuple[str, str, str | None] | None]: ...
+@final
+class Recipe:
+    """Shell lines that put a gateway's setting into effect on one target. The whole can be pasted again at any time."""
+
+    @property
+    def target(self) -> str: ...
+    @property
+    def edit(self) -> list[str]:
+        """Variables that name this machine's interfaces and ports, to edit first."""
+
+    @property
+    def undo(self) -> list[str]:
+        """Lines that end what an earlier run set up. After `edit`, they alone undo everything."""
+
+    @property
+    def apply(self) -> list[str]:
+        """Lines that put the setting into effect. Empty if the target cannot express the setting."""
+
+    @property
+    def unsaid(self) -> list[str]:
+        """Sentences: what of the setting the lines leave out."""
+
+    @property
+    def matches(self) -> bool:
+        """Whether the lines do all that the setting says."""
+
+    def lines(self) -> list[str]:
+        """Return the text to paste, with comments."""
+
+def recipes(scenario: Scenario, today: Scenario | None = None) -> dict[str, Recipe]: ...
+def recipe_targets() -> list[str]: ...
+def classes_of_priority(gateway: str, flows: list[str]) -> str: ...
+def size_table(link: str, direction: str) -> tuple[str, int]: ...
 def kernel_queues(policy: str, file: str) -> tuple[list[str], tuple[str, str, str | None] | None]: ...
 def tables() -> list[TableDescription]: ...
 def played(scenario: Scenario, seed: int, client: str, server: str | None = None) -> Run: ...

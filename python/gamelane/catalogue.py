@@ -22,19 +22,12 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Tc:
-    """A queue discipline of Linux, and its option for each key. An empty option: the value alone sets it."""
-
-    name: str
-    options: Mapping[str, str]
-
-
-@dataclass(frozen=True)
 class Queue(Entry):
     """A queue discipline."""
 
     isolates: Literal["nothing", "flows", "classes"]
-    tc: Tc
+    tc: str
+    """Name of Linux's discipline."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +55,7 @@ def _entries(kind: type[E], rows: list[dict[str, Any]]) -> Mapping[str, E]:
 
 
 def _queue(row: dict[str, Any]) -> dict[str, Any]:
-    return row | {"tc": Tc(row["tc"]["name"], dict(row["tc"]["options"]))}
+    return row | {"tc": row["tc"]["name"]}
 
 
 def _tcp(row: dict[str, Any]) -> dict[str, Any]:
@@ -81,6 +74,11 @@ REAL_TIME = "real-time"
 """Flows at a gateway that behave like a game or a call. No scenario has this word."""
 INTERACTIVE = (*(word for word, app in APPS.items() if app.group in ("game", "call")), REAL_TIME)
 """Applications that suffer from delay. Reports are about these; the other flows share the link with them."""
+
+
+def queue_of(keys: Mapping[str, Any]) -> Queue:
+    """Return the discipline of a queue of a scenario."""
+    return QUEUES[keys.get("queue", "fifo")]
 
 
 def group(app: str) -> str:

@@ -27,7 +27,7 @@ from gamelane.lab import namespaces
 if TYPE_CHECKING:
     from gamelane.guest.kinds import Guest
 
-QDISCS = (*dict.fromkeys(queue.tc.name for queue in QUEUES.values() if queue.tc.name != "pfifo"), "netem")
+QDISCS = (*dict.fromkeys(queue.tc for queue in QUEUES.values() if queue.tc != "pfifo"), "netem")
 """Disciplines of the kernel for the queues of scenarios, and the one that adds delay. Every kernel has `pfifo`."""
 CAP_NET_ADMIN = 12
 CAP_SYS_ADMIN = 21

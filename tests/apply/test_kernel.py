@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gamelane import experiment, programs
-from gamelane.apply import recipes
-from gamelane.apply.recipe import Recipe
+from gamelane import _native, experiment, programs
 from gamelane.catalogue import QUEUES
 from gamelane.errors import LabError
 from gamelane.guest import boot, uml
@@ -60,8 +58,8 @@ def network() -> Iterator[Routed]:
         yield routed(lab)
 
 
-def tc(name: str, keys: dict[str, str]) -> Recipe:
-    return recipes(experiment.load(name).with_(keys).scenario)["tc"]
+def tc(name: str, keys: dict[str, str]) -> _native.Recipe:
+    return _native.recipes(experiment.load(name).with_(keys).scenario)["tc"]
 
 
 def settings(queue: str) -> dict[str, str]:
@@ -174,9 +172,9 @@ def test_games_go_to_the_first_class_both_ways(network: Routed) -> None:
 
 @pytest.mark.parametrize("queue", ["fq_codel", "priority"])
 def test_the_gateway_takes_its_file(network: Routed, tmp_path: Path, queue: str) -> None:
-    recipe = recipes(experiment.load("household").with_(settings(queue)).scenario)["gateway"]
+    recipe = _native.recipes(experiment.load("household").with_(settings(queue)).scenario)["gateway"]
     *file, command = recipe.apply
-    assert command.startswith('gamelane gateway run --lan "$LAN" --wan "$WAN" gamelane.toml')
+    assert command.startswith('gamelane-gateway run --lan "$LAN" --wan "$WAN" gamelane.toml')
     run = f"{program(programs.GATEWAY)} run --lan $LAN --wan $WAN gamelane.toml --dry-run"
     lines = [*recipe.edit, f"cd {tmp_path}", *file, f"{run} --engine user 2>&1", f"{run} 2>&1"]
     said = network.gateway.run("sh", "-c", "\n".join(lines))

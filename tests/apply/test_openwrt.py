@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import shlex
+import subprocess
 
 import pytest
 
-from gamelane import experiment
-from gamelane.apply import recipes
+from gamelane import _native, experiment
 from gamelane.catalogue import QUEUES
 from tests.apply.test_recipes import QUEUE
 
@@ -23,17 +22,26 @@ SCRIPTS = {"piece_of_cake.qos", "layer_cake.qos", "simplest.qos"}
 NAME = re.compile(r"[a-zA-Z0-9_]+")
 
 
-def uci(lines: list[str]) -> dict[str, str]:
-    """Do what `uci set` and `uci delete` do to the package sqm; refuse what they refuse."""
+SHELL = """
+uci() { printf '%s\\n' "$*"; }
+ifstatus() { echo '{ "l3_device": "WAN" }'; }
+jsonfilter() { sed 's/.*: "//; s/".*//'; }
+"""
+
+
+def uci(lines: list[str], wan: str) -> dict[str, str]:
+    """Do what `uci set` and `uci delete` do to the package sqm; refuse what they refuse. A shell runs the lines."""
+    text = SHELL.replace("WAN", wan) + "\n".join(lines).replace("/etc/init.d/sqm", "uci")
+    said = subprocess.run(["/bin/sh", "-eu", "-c", text], capture_output=True, text=True, check=True)
+    assert said.stderr == ""
     section: dict[str, str] = {}
     committed: dict[str, str] | None = None
-    for line in lines:
-        words = shlex.split(line, comments=True)
-        match words:
-            case ["uci", "-q", "delete", "sqm.wan"]:
+    for line in said.stdout.splitlines():
+        match line.split(" "):
+            case ["-q", "delete", "sqm.wan"]:
                 section.clear()
-            case ["uci", "set", assignment]:
-                path, _, value = assignment.partition("=")
+            case ["set", *words]:
+                path, _, value = " ".join(words).partition("=")
                 package, name, *option = path.split(".")
                 assert (package, name) == ("sqm", "wan")
                 assert value
@@ -41,9 +49,9 @@ def uci(lines: list[str]) -> dict[str, str]:
                 assert option or value == "queue"
                 assert not option or "" in section, "the section comes first"
                 section["".join(option)] = value
-            case ["uci", "commit", "sqm"]:
+            case ["commit", "sqm"]:
                 committed = dict(section)
-            case [] | ["/etc/init.d/sqm", "restart"] | ["WAN=eth0"]:
+            case ["restart"]:
                 pass
             case _:
                 pytest.fail(f"not a line of uci: {line}")
@@ -52,14 +60,14 @@ def uci(lines: list[str]) -> dict[str, str]:
     return committed
 
 
-def found(name: str, keys: dict[str, str]) -> dict[str, str]:
-    recipe = recipes(experiment.load(name).with_(keys).scenario)["openwrt"]
-    assert uci([*recipe.edit, *recipe.undo]) == {}
-    section = uci(recipe.lines())
+def found(name: str, keys: dict[str, str], wan: str = "eth0.2") -> dict[str, str]:
+    recipe = _native.recipes(experiment.load(name).with_(keys).scenario)["openwrt"]
+    assert uci([*recipe.edit, *recipe.undo], wan) == {}
+    section = uci(recipe.lines(), wan)
     assert section.pop("") == "queue"
     assert section.keys() <= OPTIONS | LUCI
     assert section["script"] in SCRIPTS
-    assert section["interface"] == "$WAN"
+    assert section["interface"] == wan
     assert section["enabled"] == "1"
     return section
 
@@ -106,6 +114,15 @@ def test_fixed_bytes_are_counted_from_the_packet_or_from_the_frame() -> None:
     assert (section["linklayer"], section["overhead"]) == ("ethernet", "44")
     section = found("household", {QUEUE: "fq_codel", "link.overhead": keys["link.overhead"]})
     assert (section["linklayer"], section["overhead"]) == ("ethernet", "30")
+    section = found("household", {QUEUE: "fq_codel", "link.overhead": keys["link.overhead"]}, wan="pppoe-wan")
+    assert (section["linklayer"], section["overhead"]) == ("ethernet", "44")
+
+
+def test_the_code_words_of_ptm_are_in_the_rate_where_the_size_table_has_none() -> None:
+    """Regression: SQM's HTB sent a sixty-fifth more than the line carries."""
+    keys = {"gateway.*.limit": "4MiB", "link.overhead": "ptm"}
+    assert found("household", {**keys, QUEUE: "cake"})["download"] == "11400"
+    assert found("household", {QUEUE: "fq_codel", "link.overhead": "ptm"})["download"] == "11225"
 
 
 def test_one_direction_only() -> None:

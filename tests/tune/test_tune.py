@@ -14,7 +14,6 @@ import pytest
 
 from gamelane import Experiment, UsageError, _native, experiment, library
 from gamelane.analysis.metrics import metrics
-from gamelane.apply import TARGETS
 from gamelane.catalogue import INTERACTIVE
 from gamelane.report import sheets, tune_figure
 from gamelane.report.tune import KNEE, over, recommendation, words
@@ -474,7 +473,7 @@ def test_a_random_household_gets_nearly_the_best_of_a_grid(seed: int) -> None:
     scenario = _native.Scenario.parse(households.text(seed), "household.toml", [])
     runner = Runner(scenario, space.shipped(scenario), [1, 2, 3], 2)
     aim, first = _aim(runner), tuple(known.settings(scenario, runner.space))
-    for target in TARGETS:
+    for target in _native.recipe_targets():
         prefers = expressed(scenario, runner.space, target)
         found = search(runner, aim, Effort(64, first, prefers), lambda _: None)
         best = households.best_of_grid(runner, aim, prefers)
@@ -515,5 +514,5 @@ def test_the_command(household: Path, tmp_path: Path) -> None:
     assert (tmp_path / "figures" / "pareto.png").read_bytes().startswith(b"\x89PNG")
     shown = gamelane("tune", household, "--trials", "4", "--repeat", "1", "--quiet", "--for", "gateway")
     assert "unchanged" in shown.stdout
-    assert "gamelane gateway run" in shown.stdout
+    assert "gamelane-gateway run" in shown.stdout
     assert shown.stderr == ""

@@ -10,9 +10,9 @@ use gamelane_core::Duration;
 use gamelane_device::Interface;
 use gamelane_device::guard;
 use gamelane_device::preflight::IoChoice;
-use gamelane_gateway::kernel::QueueDown;
 use gamelane_gateway::run::{Asked, EngineChoice, Live, TruthOptions};
 use gamelane_gateway::tap::{self, WhenFull};
+use gamelane_policy::kernel::QueueDown;
 use gamelane_service::privileges::User;
 
 /// Keeps games playable on a shared link: by queues of its own, or by those of Linux.

@@ -10,9 +10,8 @@
 //!
 //! | folder | what it holds |
 //! |---|---|
-//! | [`policy`] | what a scenario's `[gateway]` means on a real network |
 //! | [`gateway`] | queue and shaper of each direction, and the signals for shapers that follow their link |
-//! | [`kernel`] | a policy carried out by Linux's own queues |
+//! | [`netlink`] | sets up Linux's own queues for a policy, changes and undoes them, reads their counters |
 //! | [`truth`] | what is known of each flow because it passed here: delays, drops, rhythm, round trips |
 //! | [`watched`] | the same of Linux's queues, from events of the kernel |
 //! | [`tap`] | the recording of frames and decisions, and its replay |
@@ -25,8 +24,8 @@
 pub mod gateway;
 #[cfg(feature = "program")]
 pub mod http;
-pub mod kernel;
-pub mod policy;
+#[cfg(feature = "program")]
+pub mod netlink;
 #[cfg(feature = "program")]
 pub mod run;
 pub mod status;
@@ -34,5 +33,5 @@ pub mod tap;
 pub mod truth;
 pub mod watched;
 
+pub use gamelane_policy::Policy;
 pub use gateway::{DroppedFrame, Gateway};
-pub use policy::Policy;

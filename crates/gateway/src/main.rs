@@ -13,13 +13,13 @@ use clap::{CommandFactory as _, Parser as _};
 use clap_complete::CompleteEnv;
 use gamelane_device::guard::{self, Others};
 use gamelane_gateway::http;
-use gamelane_gateway::kernel::netlink::Kernel;
-use gamelane_gateway::policy::Policy;
+use gamelane_gateway::netlink::Kernel;
 use gamelane_gateway::run::{
     self, CheckError, ChosenEngine, Options, choose, describe, lines, run, run_kernel, truth, undo_word,
 };
 use gamelane_gateway::status::{Status, page, refreshed};
 use gamelane_gateway::tap::replay;
+use gamelane_policy::Policy;
 use gamelane_service::exit::{Exit, Failure, cannot_run, end, usage};
 use gamelane_service::log;
 use gamelane_service::output::{json_of, print, print_to_reader};

@@ -1,11 +1,14 @@
-//! What Linux would run of a policy.
+//! What Linux would run of a policy, and what the lab's kernel needs to run a scenario.
 
-use gamelane_core::{Direction, Duration};
-use gamelane_gateway::kernel::{
-    Forwards, Handle, Operation, Place, Plan, QueueDown, ifb_name, joins_hurt, plan, text,
-};
-use gamelane_gateway::policy::Policy;
+use gamelane_core::Direction;
+use gamelane_policy::Policy;
+use gamelane_policy::apply::classes::spell_out;
+use gamelane_policy::kernel::framing::{SizeTable, header, rate_by_table};
+use gamelane_policy::kernel::{Forwards, Operation, Place, QueueDown, ifb_name, plan};
+use gamelane_scenario::text::keys::{Gateway, Link};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use serde::de::DeserializeOwned;
 
 use crate::error::refused;
 
@@ -19,56 +22,21 @@ pub(crate) fn kernel_queues(
     policy: &str,
     file: &str,
 ) -> PyResult<(Vec<&'static str>, Option<Refusal>)> {
-    let place = Place { queue_down: Some(QueueDown::Lan), ..router("lan", "wan") };
-    Ok(match planned(py, policy, file, &place)? {
-        Ok(plan) => (plan.operations.iter().filter_map(kind).collect(), None),
-        Err(refusal) => (Vec::new(), Some(refusal)),
-    })
-}
-
-/// Lines of a shell: those that undo whatever a gateway set up, and those that set up a policy; whether its queues count joined packets as
-/// one.
-type Lines = (Vec<String>, Vec<String>, bool);
-
-/// Returns the lines for a policy at a router, and what Linux cannot do; then they are empty. `interfaces` are those towards the home and
-/// the internet, and the IFB interface. `directions` ("up", "down") are those to set; the others stay as they are.
-#[pyfunction]
-pub(crate) fn kernel_lines(
-    py: Python<'_>,
-    policy: &str,
-    file: &str,
-    interfaces: [String; 3],
-    directions: Vec<String>,
-) -> PyResult<(Lines, Option<Refusal>)> {
-    let [lan, wan, ifb] = interfaces;
-    let place = Place { ifb, tracks: true, burst: Duration::from_millis(1), ..router(&lan, &wan) };
-    Ok(match planned(py, policy, file, &place)? {
-        Ok(plan) => {
-            let is_left = |way: Direction| directions.iter().all(|own| own != way.name());
-            let mut own = plan.operations.clone();
-            own.retain(|operation| !direction(operation, &plan).is_some_and(is_left));
-            ((text::undo(&place), text::lines(&own), joins_hurt(&own)), None)
-        }
-        Err(refusal) => (Lines::default(), Some(refusal)),
-    })
-}
-
-fn router(lan: &str, wan: &str) -> Place {
-    Place {
-        lan: lan.into(),
-        wan: wan.into(),
-        ifb: ifb_name(wan),
+    let place = Place {
+        lan: "lan".into(),
+        wan: "wan".into(),
+        ifb: ifb_name("wan"),
         is_ethernet: [true; 2],
         forwards: Forwards::Router,
         tracks: false,
-        queue_down: None,
-        burst: Duration::ZERO,
-    }
-}
-
-fn planned(py: Python<'_>, policy: &str, file: &str, place: &Place) -> PyResult<Result<Plan, Refusal>> {
+        queue_down: Some(QueueDown::Lan),
+        burst: gamelane_core::Duration::ZERO,
+    };
     let policy = Policy::parse(policy, file, &[]).map_err(|refusal| refused(py, &refusal))?;
-    Ok(plan(&policy, place).map_err(|refused| (refused.key, refused.why, refused.instead)))
+    Ok(match plan(&policy, &place) {
+        Ok(plan) => (plan.operations.iter().filter_map(kind).collect(), None),
+        Err(refused) => (Vec::new(), Some((refused.key, refused.why, refused.instead))),
+    })
 }
 
 const fn kind(operation: &Operation) -> Option<&'static str> {
@@ -78,17 +46,34 @@ const fn kind(operation: &Operation) -> Option<&'static str> {
     }
 }
 
-/// The direction that a step is for; `None` for a table, which has rules for the directions with classes.
-fn direction(operation: &Operation, plan: &Plan) -> Option<Direction> {
-    let device = match operation {
-        Operation::Qdisc(qdisc) if qdisc.parent != Handle::INGRESS => &qdisc.device,
-        Operation::Class(class) => &class.device,
-        Operation::Rest { device, .. } => device,
-        Operation::Table(_) => return None,
-        Operation::Qdisc(_) | Operation::Ifb { .. } | Operation::Redirect { .. } => {
-            return Some(Direction::Down);
-        }
+/// Returns a `[gateway]` in TOML with `class` and `rule` in place of `priority`. Names that are not in `flows` stand for a behaviour.
+#[pyfunction]
+pub(crate) fn classes_of_priority(gateway: &str, flows: Vec<String>) -> PyResult<String> {
+    let mut gateway: Gateway = read(gateway)?;
+    spell_out(&mut gateway, |name| flows.iter().any(|flow| flow == name));
+    Ok(toml::to_string(&gateway).expect("every key of a gateway is text, a number, a list or a table"))
+}
+
+/// Returns the size table that counts a link's framing on Ethernet, as `tc` writes it, and the rate in bit/s by that table. `link` is
+/// the TOML of a `[link]`, `direction` is "up" or "down".
+#[pyfunction]
+pub(crate) fn size_table(link: &str, direction: &str) -> PyResult<(String, u64)> {
+    let link: Link = read(link)?;
+    let direction = Direction::BOTH
+        .into_iter()
+        .find(|way| way.name() == direction)
+        .ok_or_else(|| PyValueError::new_err("the direction is up or down"))?;
+    let rate = match direction {
+        Direction::Up => link.up,
+        Direction::Down => link.down,
     };
-    let is_up = *device == plan.devices[Direction::Up.index()];
-    Some(if is_up { Direction::Up } else { Direction::Down })
+    let rate = rate.ok_or_else(|| PyValueError::new_err("this direction of the link has no fixed rate"))?;
+    let overhead = link.overhead.towards(direction).cloned().unwrap_or_default();
+    let overhead = overhead.framing().map_err(|fault| PyValueError::new_err(fault.message))?;
+    let table = SizeTable::of(overhead, header(true));
+    Ok((table.to_string(), rate_by_table(rate.0, overhead).bps()))
+}
+
+fn read<T: DeserializeOwned>(text: &str) -> PyResult<T> {
+    toml::from_str(text).map_err(|error| PyValueError::new_err(error.to_string()))
 }

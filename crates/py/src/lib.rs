@@ -1,6 +1,7 @@
 //! The Python extension module `gamelane._native`: takes scenarios and captures, returns columns. It has no logic of its own.
 //! `python/gamelane/_native.pyi` describes its types.
 
+mod apply;
 mod arrow;
 mod capture;
 mod datagrams;
@@ -28,6 +29,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("TCP_HEADER", headers::TCP_HEADER)?;
     module.add("UDP_HEADER", headers::UDP_HEADER)?;
     module.add_class::<scenario::Scenario>()?;
+    module.add_class::<apply::Recipe>()?;
+    module.add_function(wrap_pyfunction!(apply::recipes, module)?)?;
+    module.add_function(wrap_pyfunction!(apply::recipe_targets, module)?)?;
     module.add_class::<run::Cancel>()?;
     module.add_class::<run::Run>()?;
     module.add_class::<arrow::Table>()?;
@@ -48,8 +52,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scenario::presets, module)?)?;
     module.add_function(wrap_pyfunction!(datagrams::udp_datagrams, module)?)?;
     module.add_function(wrap_pyfunction!(generate::generate, module)?)?;
-    module.add_function(wrap_pyfunction!(kernel::kernel_lines, module)?)?;
+    module.add_function(wrap_pyfunction!(kernel::classes_of_priority, module)?)?;
     module.add_function(wrap_pyfunction!(kernel::kernel_queues, module)?)?;
+    module.add_function(wrap_pyfunction!(kernel::size_table, module)?)?;
     module.add_function(wrap_pyfunction!(messages::message_schedule, module)?)?;
     module.add_function(wrap_pyfunction!(quantity::read_quantity, module)?)?;
     module.add_function(wrap_pyfunction!(quantity::quantity_units, module)?)?;

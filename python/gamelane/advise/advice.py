@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from gamelane import _native, apply
+from gamelane import _native
 from gamelane.advise import expect, household, settings
 from gamelane.advise.measured import Measured
 from gamelane.analysis.bottleneck import NOTICED_MS, Link
@@ -28,7 +28,7 @@ class Wanted:
     scenario: _native.Scenario | None
     """Who lives there; None for the game, the call and the transfers of the measurement."""
     target: str
-    """One of `apply.TARGETS`, whose lines should express the setting."""
+    """One of `_native.recipe_targets`, whose lines should express the setting."""
     cost: float
     """Share of its due goodput that each transfer may lose."""
     trials: int
@@ -54,7 +54,7 @@ class Advice:
     """The same behind the recommended gateway."""
     policy: _native.Scenario | None = None
     """The same setting for a gateway, without the transfers of the measurement."""
-    recipes: Mapping[str, apply.Recipe] = field(default_factory=dict)
+    recipes: Mapping[str, _native.Recipe] = field(default_factory=dict)
 
     @property
     def settings(self) -> Settings | None:
@@ -84,7 +84,7 @@ def advise(measured: Measured, link: Link, folder: Path, wanted: Wanted, on_tria
         """Whether the lines can express a setting. Where the rate wanders, a fixed one is right for a moment only."""
         if wanders:
             return each[settings.AUTORATE] != "false"
-        return apply.recipes(space.applied(scenario, each))[wanted.target].matches
+        return _native.recipes(space.applied(scenario, each))[wanted.target].matches
 
     effort = Effort(wanted.trials, tuple(settings.first(scenario, space, link)), preferred)
     found = search(runner, aim, effort, on_trials)
@@ -98,7 +98,7 @@ def advise(measured: Measured, link: Link, folder: Path, wanted: Wanted, on_tria
     after = settings.space(own, link).applied(own, own_games)
     expected = expect.phases(after, measured.spans, wanted.seeds, wanted.threads)
     rules = policy(wanted.scenario, link, folder, found.best.settings)
-    return replace(advice, expected=expected, policy=rules, recipes=apply.recipes(rules))
+    return replace(advice, expected=expected, policy=rules, recipes=_native.recipes(rules))
 
 
 def is_fine(measured: Measured) -> bool:

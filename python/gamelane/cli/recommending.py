@@ -1,10 +1,10 @@
-"""Options of the commands that recommend a setting. They load `gamelane.apply`, which other commands need not."""
+"""Options of the commands that recommend a setting. They load `gamelane._native`, which other commands need not."""
 
 from __future__ import annotations
 
 import click
 
-from gamelane import apply
+from gamelane import _native
 
 cost = click.option(
     "--cost",
@@ -16,8 +16,8 @@ cost = click.option(
 target = click.option(
     "--for",
     "target",
-    type=click.Choice(apply.TARGETS),
-    default=apply.TARGETS[0],
+    type=click.Choice(_native.recipe_targets()),
+    default=_native.recipe_targets()[0],
     show_default=True,
     help="Print lines for Linux (tc), for OpenWrt's SQM, or for `gamelane gateway`.",
 )

@@ -13,7 +13,6 @@ from gamelane.advise.advice import Wanted
 from gamelane.advise.advice import advise as find
 from gamelane.advise.promised import FILE, FOLDER
 from gamelane.analysis.bottleneck import Link
-from gamelane.apply import own
 from gamelane.catalogue import APPS, INTERACTIVE
 from gamelane.errors import ExitCode, RecordsError, UsageError
 from gamelane.report.advise import document, show, write_page
@@ -21,6 +20,8 @@ from gamelane.terminal.talk import deliver, progress, say, say_where, stdout, wr
 from gamelane.tune.search import module
 
 POLICY = "gateway.toml"
+*_, GATEWAY = _native.recipe_targets()
+"""The target that takes a file of its own."""
 NOT_ALWAYS = (POLICY, *household.TRACES.values())
 """Files that not every advice writes."""
 
@@ -60,7 +61,7 @@ def advise(
     if advice.policy is not None:
         whole.replace(place / POLICY, advice.policy.to_toml())
         run = f"gamelane gateway run --lan eth1 --wan eth0 {place / POLICY}"
-        lines = [run] if target == own.TARGET else advice.recipes[target].lines()
+        lines = [run] if target == GATEWAY else advice.recipes[target].lines()
     _remove({*NOT_ALWAYS} - {*traces, *([] if advice.policy is None else [POLICY])}, place)
     deliver(document(advice), place / FILE, lambda: show(advice, lines, folder, stdout()), json=json)
     page = write_page(place, advice, lines)

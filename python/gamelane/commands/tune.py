@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from gamelane import apply, experiment
+from gamelane import _native, experiment
 from gamelane.commands import household
 from gamelane.errors import ExitCode
 from gamelane.report.sheets import write_tune
@@ -66,7 +66,7 @@ def tune(
         raise click.exceptions.Exit(ExitCode.INTERRUPTED)
 
 
-def _recipes(runner: Runner, found: Found) -> dict[str, apply.Recipe]:
+def _recipes(runner: Runner, found: Found) -> dict[str, _native.Recipe]:
     if found.best is None:
         return {}
-    return apply.recipes(runner.space.applied(runner.scenario, found.best.settings), runner.scenario)
+    return _native.recipes(runner.space.applied(runner.scenario, found.best.settings), runner.scenario)

@@ -10,10 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gamelane import quantity
+from gamelane import _native, quantity
 from gamelane.analysis.metrics import Metric
 from gamelane.analysis.stats import Estimate
-from gamelane.apply import Recipe
 from gamelane.plot.style import half_width, number
 from gamelane.report.sweep.overview import SCALES
 from gamelane.sweep.budget import Limit
@@ -148,7 +147,7 @@ def _mark(found: Found, trial: Trial) -> str:
     return ("*" if trial is found.best else "") + ("k" if trial is found.knee else "")
 
 
-def document(found: Found, recipes: dict[str, Recipe]) -> dict[str, Any]:
+def document(found: Found, recipes: dict[str, _native.Recipe]) -> dict[str, Any]:
     """Return the JSON of `gamelane tune` (docs/json-schema.md)."""
     return {
         "schema": SCHEMA,
@@ -162,7 +161,17 @@ def document(found: Found, recipes: dict[str, Recipe]) -> dict[str, Any]:
         "front": [_trial(found, trial) for trial in found.front],
         "trials": [_trial(found, trial) for trial in found.trials],
         "recommendation": recommendation(found),
-        "apply": {target: recipe.document() for target, recipe in recipes.items()},
+        "apply": {target: _lines(recipe) for target, recipe in recipes.items()},
+    }
+
+
+def _lines(recipe: _native.Recipe) -> dict[str, Any]:
+    return {
+        "matches": recipe.matches,
+        "unsaid": recipe.unsaid,
+        "edit": recipe.edit,
+        "undo": recipe.undo,
+        "apply": recipe.apply,
     }
 
 

@@ -4,9 +4,8 @@ use gamelane_core::time::earliest;
 use gamelane_core::{Bitrate, DropReason, Instant, Outlet, Packet, Seed};
 use gamelane_device::FrameId;
 use gamelane_link::{Link, PortId, WiredLink};
+use gamelane_policy::LanePolicy;
 use gamelane_qdisc::{AnyQueue, Backlog, QueueDiscipline};
-
-use crate::policy::LanePolicy;
 
 /// A queue and its shaper.
 #[derive(Debug)]

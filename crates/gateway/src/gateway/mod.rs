@@ -10,13 +10,13 @@ use gamelane_core::{
     Direction, DropReason, Duration, HopCounters, Instant, MarkReason, Outlet, Packet, PacketMeta,
 };
 use gamelane_device::{FrameId, Frames, Headers, Plane, at_home};
+use gamelane_policy::Policy;
 use gamelane_qdisc::{Backlog, Classifier};
 use gamelane_service::histogram::Fine;
 use gamelane_stage::following::Follower;
 use gamelane_stage::voap::VoapCounters;
 use gamelane_stage::{HopView, Verdict, Voap};
 
-use crate::policy::Policy;
 use crate::truth::{Passed, Truth};
 use following::Listening;
 use lane::Lane;

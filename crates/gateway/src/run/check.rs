@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use gamelane_core::{Bitrate, Direction};
 use gamelane_device::Interface;
 use gamelane_device::preflight::{self, IoChoice, Plan, PreflightError};
+use gamelane_policy::Policy;
+use gamelane_policy::kernel::{Refused, joins_hurt, text};
 
 use super::engine::Setup;
-use crate::kernel::{Refused, joins_hurt, text};
-use crate::policy::Policy;
 
 /// Why a gateway cannot run here.
 #[derive(Debug, thiserror::Error)]

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use gamelane_core::Duration;
 use gamelane_device::preflight::{self, Forwarded, IoChoice, Plan};
+use gamelane_policy::Policy;
+use gamelane_policy::kernel::{self, Forwards, Place, QueueDown};
 
 use super::check::{CheckError, check, speeds};
-use crate::kernel::{self, Forwards, Place, QueueDown};
-use crate::policy::Policy;
 
 /// What the user asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -2,7 +2,7 @@
 
 use gamelane_core::{Bitrate, Direction, Duration, Instant};
 
-use crate::kernel::netlink::Counters;
+use crate::netlink::Counters;
 use crate::status::ShaperStatus;
 
 /// Compares counters each second.

@@ -23,6 +23,7 @@ use gamelane_core::{Direction, Duration, Instant, Seed};
 use gamelane_device::guard::{self, Guard};
 use gamelane_device::preflight::Plan;
 use gamelane_device::{Engine, Turn, run_in_real_time};
+use gamelane_policy::Policy;
 use gamelane_service::http::{Address, Listener, spawn};
 use gamelane_service::mailbox::{self, Mailbox};
 use gamelane_service::privileges::{Keep, User, calls, give_up};
@@ -31,7 +32,6 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::gateway::Gateway;
 use crate::http::Pages;
-use crate::policy::Policy;
 use crate::status::{IoStatus, LinkStatus, SelfTest, Status};
 use crate::tap::{self, EngineKind, Tap, Tapped};
 pub use check::{CheckError, describe, lines};

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
+use gamelane_policy::Policy;
+
 use super::Options;
-use crate::policy::Policy;
 
 /// The policy in force, and its file.
 pub(super) struct Policies<'a> {

@@ -1,10 +1,10 @@
 //! `--tap`: starts and ends a recording.
 
 use gamelane_core::Seed;
+use gamelane_policy::Policy;
 use gamelane_service::exit::{Exit, Failure};
 use gamelane_service::privileges::User;
 
-use crate::policy::Policy;
 use crate::tap::{self, About, EngineKind, Tap, WhenFull};
 
 /// A folder for a recording.

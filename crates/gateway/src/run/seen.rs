@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use gamelane_core::{Bitrate, Direction, Duration, Instant, Seed};
 use gamelane_device::Clock;
 use gamelane_device::watch::{Watch, What};
+use gamelane_policy::Policy;
 
-use crate::policy::Policy;
 use crate::status::WatchStatus;
 use crate::tap::Tap;
 use crate::watched::Watched;

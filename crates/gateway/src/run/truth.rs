@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use gamelane_core::{Bitrate, Direction, Duration, Instant};
 use gamelane_device::{Clock, Interface};
+use gamelane_policy::Policy;
 use gamelane_service::http::spawn;
 use gamelane_service::mailbox::{self, Mailbox};
 use gamelane_service::output::print_to_reader;
@@ -18,8 +19,7 @@ use super::seen::Seen;
 use super::signals::Signals;
 use super::{LOOK, draw_seed, listener, wait_for};
 use crate::http::Pages;
-use crate::kernel::netlink::{Counters, Discipline, Kernel};
-use crate::policy::Policy;
+use crate::netlink::{Counters, Discipline, Kernel};
 use crate::status::{KernelQueue, KernelView, Status, refreshed};
 use crate::tap::{self, EngineKind, Tap};
 

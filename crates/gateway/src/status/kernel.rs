@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use gamelane_core::{Direction, Instant};
+use gamelane_policy::Policy;
 use gamelane_qdisc::Isolates;
 use gamelane_service::histogram::Fine;
 
@@ -11,8 +12,7 @@ use super::{
     IoStatus, QueueStatus, SCHEMA, ShaperStatus, Spread, State, Status, Verdict, WatchStatus, judge, listed,
 };
 use crate::gateway::Account;
-use crate::kernel::netlink::Counters;
-use crate::policy::Policy;
+use crate::netlink::Counters;
 use crate::watched::Watched;
 
 /// What is known of such a gateway.

@@ -17,11 +17,11 @@ use std::collections::BTreeMap;
 use gamelane_core::{Direction, Instant};
 use gamelane_device::preflight::Plan;
 use gamelane_device::{Engine, EngineCounters, Frames, Interface};
+use gamelane_policy::Policy;
 use gamelane_qdisc::classify::Behaviour;
 use serde::{Deserialize, Serialize};
 
 use crate::gateway::Gateway;
-use crate::policy::Policy;
 use crate::tap::TapStatus;
 use crate::truth::{Conversation, Truth};
 pub use engine::{BothWays, EngineStatus, Lateness};

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use gamelane_core::{Direction, DropCounts, DropReason, Duration};
+use gamelane_policy::Policy;
 use gamelane_service::histogram::{Counter, Fine, Histogram};
 use gamelane_stage::voap::VoapCounters;
 use serde::{Deserialize, Serialize};
 
 use crate::gateway::Gateway;
-use crate::policy::Policy;
 
 /// A queue. Keys up to `ecn_mark` are named as `tc` names them.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use gamelane_core::{Bitrate, Direction, Duration, Instant};
 use gamelane_device::EngineCounters;
+use gamelane_policy::Policy;
 
 use super::shaper::ShaperStatus;
 use crate::gateway::Gateway;
-use crate::policy::Policy;
 
 /// Compares counters each second.
 #[derive(Debug)]

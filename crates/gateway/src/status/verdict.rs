@@ -3,11 +3,11 @@
 
 use gamelane_core::{Direction, Duration, Instant};
 use gamelane_device::at_home;
+use gamelane_policy::LanePolicy;
 use gamelane_qdisc::Isolates;
 use gamelane_qdisc::classify::Behaviour;
 use serde::{Deserialize, Serialize};
 
-use crate::policy::LanePolicy;
 use crate::truth::{Conversation, Truth, Way};
 
 /// Whether games suffer.

@@ -21,10 +21,10 @@ use gamelane_capture::blocks::{self, Stamp};
 use gamelane_core::headers::ETHERNET_HEADER;
 use gamelane_core::{Direction, DropReason, Duration, Instant};
 use gamelane_device::{FrameId, Frames, Plane, watch};
+use gamelane_policy::Policy;
 use serde::{Deserialize, Serialize};
 
 use crate::gateway::Gateway;
-use crate::policy::Policy;
 use crate::watched::{self, Came, Outcome};
 pub use about::{About, EngineKind, Options, WhenFull};
 pub use folder::Folder;

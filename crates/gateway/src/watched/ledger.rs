@@ -5,12 +5,12 @@ use gamelane_core::{
     ByteCount, Direction, DropReason, Ecn, Instant, IpLen, Overhead, PacketMeta, Protocol, Seed,
 };
 use gamelane_device::Headers;
+use gamelane_policy::Policy;
 use gamelane_qdisc::{Backlog, Classifier};
 use gamelane_stage::following::Follower;
 
 use crate::gateway::following::Listening;
 use crate::gateway::{self, Account, CONVERSATIONS};
-use crate::policy::Policy;
 use crate::truth::{Passed, Truth};
 
 /// A packet that came to a queue. A large one is several packets on the wire.

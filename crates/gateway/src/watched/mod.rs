@@ -15,9 +15,9 @@ use std::ops::Deref;
 
 use gamelane_core::{Direction, DropReason, Duration, Instant, Seed};
 use gamelane_device::watch::{Event, What};
+use gamelane_policy::Policy;
+use gamelane_policy::kernel::Handle;
 
-use crate::kernel::Handle;
-use crate::policy::Policy;
 pub use ledger::{Arrival, Ledger, Packet};
 use translated::Translated;
 use waiting::{End, WaitingPackets};

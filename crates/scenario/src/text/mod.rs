@@ -37,7 +37,7 @@ pub mod switch;
 pub mod text_or_table;
 pub mod units;
 mod update_size;
-mod words;
+pub mod words;
 
 pub use caveats::offered_bps;
 pub use describe::FlowDescription;

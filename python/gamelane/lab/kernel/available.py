@@ -14,7 +14,7 @@ ALWAYS = ("pfifo", "bfifo")
 """Disciplines that every kernel with traffic control has."""
 NEEDED = ("htb", "netem")
 """Disciplines that every run needs."""
-TRIED = (*NEEDED, *dict.fromkeys(queue.tc.name for queue in QUEUES.values() if queue.tc.name not in NEEDED))
+TRIED = (*NEEDED, *dict.fromkeys(queue.tc for queue in QUEUES.values() if queue.tc not in NEEDED))
 MIRROR = f"tc qdisc add dev tried ingress && tc filter add dev tried ingress matchall {COPY} dev other"
 TIMEOUT_S = 10
 TYPES = Path("/sys/kernel/btf/vmlinux")

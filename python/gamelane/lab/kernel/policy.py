@@ -6,9 +6,8 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gamelane import toml
-from gamelane.apply import classes
-from gamelane.apply.plan import has_classes
+from gamelane import _native, toml
+from gamelane.catalogue import queue_of
 from gamelane.lab.plan import DIRECTIONS, Plan
 from gamelane.lab.topology import of_link, server_address, shapes
 
@@ -38,21 +37,25 @@ def by_behaviour(plan: Plan) -> list[str]:
     return [name for name in plan.gateway.get("priority", []) if name not in flows]
 
 
-def _text(plan: Plan, own: Mapping[str, Any], queues: Mapping[str, Mapping[str, Any]], rates: Mapping[str, str]) -> str:
+def _text(plan: Plan, own: dict[str, Any], queues: Mapping[str, Mapping[str, Any]], rates: Mapping[str, str]) -> str:
     named = plan.gateway.get("priority")
     if "class" in plan.gateway:
         rules = [rule for each in plan.gateway.get("rule", []) for rule in _told(plan, each)]
         kept = {key: plan.gateway[key] for key in ("priority", "class", "detector") if key in plan.gateway}
         own = {**own, **kept, "rule": rules}
-    elif named and any(has_classes(queue) and queue.get("acks") in FILTERS for queue in queues.values()):
+    elif named and any(_has_classes(queue) and queue.get("acks") in FILTERS for queue in queues.values()):
         own = {**own, "priority": ["game"]}  # The plan refuses the filter. Any known name will do.
-    elif named and any(map(has_classes, queues.values())):
+    elif named and any(map(_has_classes, queues.values())):
         behaviours = by_behaviour(plan)
         flows = [name for name in named if name not in behaviours]
-        more, queues = classes.of_priority(flows, behaviours, queues)
-        told = [rule for each in more["rule"] for rule in _told(plan, each)]
-        own = {**own, **more, "rule": told}
+        more = tomllib.loads(_native.classes_of_priority(toml.lines({"priority": named, **queues}), flows))
+        own |= {**more, "rule": [rule for each in more["rule"] for rule in _told(plan, each)]}
+        queues = {way: more[way] for way in DIRECTIONS}
     return toml.lines({"name": plan.name, "link": dict(plan.link), "gateway": {**own, **queues, "shape": rates}})
+
+
+def _has_classes(queue: Mapping[str, Any]) -> bool:
+    return queue_of(queue).isolates == "classes"
 
 
 def _told(plan: Plan, rule: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gamelane import _native
-from gamelane.apply.plan import kind_of
-from gamelane.catalogue import QUEUES
+from gamelane.catalogue import QUEUES, queue_of
 from gamelane.lab.kernel import policy
 from gamelane.lab.kernel.available import Available
 from gamelane.lab.plan import Plan, Refusal, each_way
@@ -59,9 +58,9 @@ def _policy(
         if not available or kind in (*available, SHAPER):
             continue
         why = f"this kernel has no sch_{kind}"
-        word = next(word for word, queue in QUEUES.items() if queue.tc.name == kind)
-        there = ", ".join(f'"{other}"' for other, queue in QUEUES.items() if queue.tc.name in available)
-        place = next((place for place in places if kind_of(gateway.get(place, {})) == word), "class")
+        word = next(word for word, queue in QUEUES.items() if queue.tc == kind)
+        there = ", ".join(f'"{other}"' for other, queue in QUEUES.items() if queue.tc in available)
+        place = next((place for place in places if queue_of(gateway.get(place, {})).word == word), "class")
         refusal(f"gateway.{place}.queue", word, why, there, ELSEWHERE)
 
 

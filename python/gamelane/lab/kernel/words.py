@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gamelane import quantity
-from gamelane.apply.framing import framing
+from gamelane import _native, quantity, toml
 from gamelane.lab.plan import DIRECTIONS, Plan, each_way
 from gamelane.lab.plan import Path as Way
 
@@ -52,11 +51,11 @@ def link(plan: Plan, direction: str, device: str, *, exact: bool) -> list[str]:
     With `exact`, timers are never late, so the link has the rate of the gateway's shaper.
     """
     at = DIRECTIONS.index(direction)
-    layer = framing(plan.link["overhead"], direction)
-    rate = layer.stab_rate(_bps(plan.link[direction])) * (1 if exact else FASTER)
+    size_table, bps = _native.size_table(toml.lines(plan.link), direction)
+    rate = bps * (1 if exact else FASTER)
     loss, jitter = each_way(plan.link["loss"], "0%")[at], each_way(plan.link["jitter"], "0s")[at]
     delay_s = (_s(plan.link["delay"]), _s(jitter))
-    return [_netem(device, delay_s, loss, f"rate {round(rate)}bit", layer.stab())]
+    return [_netem(device, delay_s, loss, f"rate {round(rate)}bit", size_table.strip())]
 
 
 def _netem(device: str, delay_s: tuple[float, float], loss: Any, rate: str, size_table: str = "") -> str:
@@ -85,10 +84,6 @@ def _s(text: str) -> float:
 
 def _us(at_s: float) -> str:
     return f"{at_s * 1e6:.3f}us"
-
-
-def _bps(text: Any) -> float:
-    return quantity.parse(str(text), "bit/s") or 0.0
 
 
 BURSTS = {"good_to_bad": "0%", "bad_to_good": "0%", "loss_bad": "100%", "loss_good": "0%"}

@@ -396,7 +396,7 @@ mod tests {
     use gamelane_core::Seed;
 
     use super::*;
-    use crate::policy::Policy;
+    use gamelane_policy::Policy;
 
     #[test]
     fn a_quiet_night_has_few_samples_and_the_next_ones_keep_their_times() {

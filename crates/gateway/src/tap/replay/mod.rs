@@ -11,11 +11,11 @@ use std::path::Path;
 
 use gamelane_core::{Direction, DropReason, Ecn, Instant, Seed};
 use gamelane_device::{Frames, Headers, Plane as _};
+use gamelane_policy::Policy;
 
 use super::log::Event;
 use super::{About, EngineKind, Point, about};
 use crate::gateway::{DroppedFrame, Gateway};
-use crate::policy::Policy;
 use feed::Feed;
 pub use feed::{NAMED, REST, Recorded, recorded};
 use recording::Recording;

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use gamelane_policy::Policy;
 use serde::Serialize;
 
-use crate::policy::Policy;
 use crate::tap::About;
 
 /// Result of a replay, schema 1.

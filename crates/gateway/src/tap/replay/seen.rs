@@ -7,11 +7,11 @@ use std::path::Path;
 use gamelane_core::headers::ETHERNET_HEADER;
 use gamelane_core::{Direction, Instant, Seed};
 use gamelane_device::Headers;
+use gamelane_policy::Policy;
 
 use super::feed::Feed;
 use super::recording::Recording;
 use super::{Ended, Recorded, ReplayError, Report};
-use crate::policy::Policy;
 use crate::tap::log::Event;
 use crate::tap::{About, Point, about};
 use crate::watched::{Arrival, Ledger, Packet};

@@ -7,7 +7,7 @@ use gamelane_link::{LinkConfig, Overhead, PathConfig};
 use super::Place;
 use crate::text::each_way::EachWay;
 use crate::text::error::{Fault, ScenarioError};
-use crate::text::keys::link::{Encapsulation, Framing, GilbertElliott};
+use crate::text::keys::link::GilbertElliott;
 use crate::text::keys::{Flow, Link, Loss, link};
 use crate::text::mmos::PlayerPath;
 use crate::text::text_or_table::TextOrTable;
@@ -112,29 +112,5 @@ pub(in crate::text) fn framing(
     overhead: &EachWay<link::Overhead>,
     direction: Direction,
 ) -> Result<Overhead, Fault> {
-    let (kind, bytes) = match overhead.towards(direction).map(|overhead| &overhead.0) {
-        None => (Framing::None, None),
-        Some(TextOrTable::Text(kind)) => (*kind, None),
-        Some(TextOrTable::Table(Encapsulation { kind, bytes })) => (*kind, Some(*bytes)),
-    };
-    if bytes.is_some_and(|bytes| bytes > 256) {
-        return Err(Fault::new("this encapsulation is too long").allowed("0 to 256 (bytes)"));
-    }
-    match (kind, bytes) {
-        (Framing::Atm, bytes) => Ok(Overhead::Atm { overhead: bytes.unwrap_or(40) }),
-        (Framing::Ptm, bytes) => Ok(Overhead::Ptm { overhead: bytes.unwrap_or(30) }),
-        (Framing::Fixed, Some(overhead)) => Ok(Overhead::Fixed { overhead }),
-        (Framing::Fixed, None) => {
-            Err(Fault::new("`fixed` needs `bytes`").hint("write overhead = { kind = \"fixed\", bytes = 44 }"))
-        }
-        (Framing::None, None) => Ok(Overhead::None),
-        (Framing::Ethernet, None) => Ok(Overhead::Ethernet),
-        (Framing::Docsis, None) => Ok(Overhead::Docsis),
-        (kind, Some(_)) => {
-            let fault = Fault::new(format!(
-                "the overhead of `{kind}` is known; only `fixed`, `atm` and `ptm` read `bytes`"
-            ));
-            Err(fault.hint(format!("write overhead = \"{kind}\"")))
-        }
-    }
+    overhead.towards(direction).map_or(Ok(Overhead::None), link::Overhead::framing)
 }

@@ -13,7 +13,7 @@ use crate::text::words::Word;
 
 /// A class of packets. Each queue reads only the keys it needs, so one scenario serves to compare queues. `priority`
 /// reads the order of the classes, `drr` their quanta, and `htb` their rates, ceilings, parents and priorities.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
     /// Unique name, of a-z, 0-9, `_` and `-`.

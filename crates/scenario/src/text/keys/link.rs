@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::text::each_way::EachWay;
+use crate::text::error::Fault;
 use crate::text::source::Label;
 use crate::text::text_or_table::TextOrTable;
 use crate::text::units::{Percent, Rate, Time};
@@ -129,6 +130,41 @@ pub struct Encapsulation {
     pub kind: Framing,
     /// Bytes added to each packet, 0 to 256: with `atm` and `ptm` before it is cut into cells or encoded.
     pub bytes: u32,
+}
+
+impl Overhead {
+    /// The framing.
+    ///
+    /// # Errors
+    /// Bytes that are missing, too many, or given although the framing is known.
+    pub fn framing(&self) -> Result<gamelane_link::Overhead, Fault> {
+        use gamelane_link::Overhead as Own;
+        let (kind, bytes) = match self.0 {
+            TextOrTable::Text(kind) => (kind, None),
+            TextOrTable::Table(Encapsulation { kind, bytes }) => (kind, Some(bytes)),
+        };
+        if bytes.is_some_and(|bytes| bytes > 256) {
+            return Err(Fault::new("this encapsulation is too long").allowed("0 to 256 (bytes)"));
+        }
+        match (kind, bytes) {
+            (Framing::Atm, bytes) => Ok(Own::Atm { overhead: bytes.unwrap_or(40) }),
+            (Framing::Ptm, bytes) => Ok(Own::Ptm { overhead: bytes.unwrap_or(30) }),
+            (Framing::Fixed, Some(overhead)) => Ok(Own::Fixed { overhead }),
+            (Framing::Fixed, None) => {
+                Err(Fault::new("`fixed` needs `bytes`")
+                    .hint("write overhead = { kind = \"fixed\", bytes = 44 }"))
+            }
+            (Framing::None, None) => Ok(Own::None),
+            (Framing::Ethernet, None) => Ok(Own::Ethernet),
+            (Framing::Docsis, None) => Ok(Own::Docsis),
+            (kind, Some(_)) => {
+                let fault = Fault::new(format!(
+                    "the overhead of `{kind}` is known; only `fixed`, `atm` and `ptm` read `bytes`"
+                ));
+                Err(fault.hint(format!("write overhead = \"{kind}\"")))
+            }
+        }
+    }
 }
 
 impl Default for Overhead {

@@ -220,7 +220,7 @@ words! {
 
 impl Queue {
     /// Whether it tells the classes of `[gateway]` apart.
-    pub(crate) fn has_classes(&self) -> bool {
+    pub fn has_classes(&self) -> bool {
         self.queue.0.descriptor().facts.isolates == Isolates::Classes
     }
 

@@ -14,7 +14,7 @@ use crate::text::words::words;
 
 /// A rule that assigns packets to a class. A packet matches if it meets all conditions that are given. A rule without a
 /// condition is an error.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// Name of the rule in error messages.

@@ -54,7 +54,7 @@ impl Forwards {
 
 /// Where packets to the home queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "program", derive(clap::ValueEnum))]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum QueueDown {
     /// Where they arrive: at the WAN interface, by an IFB interface.
     Wan,

@@ -3,7 +3,7 @@
 use core::fmt;
 
 /// What the other engine is.
-pub(super) const USER: &str = "it takes the place of a bridge (take its ports out first), not of a router";
+pub const USER: &str = "it takes the place of a bridge (take its ports out first), not of a router";
 
 /// A part of a policy that Linux cannot carry out.
 #[derive(Clone, Debug, PartialEq, Eq)]

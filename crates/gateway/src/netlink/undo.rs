@@ -3,13 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
+use gamelane_policy::kernel::ifb_name;
+use gamelane_policy::kernel::operation::{Family, Handle, Operation, Qdisc, TableName};
 use netlink_bindings::tc::{Request, Tcmsg};
 
 use super::error::Answer;
 use super::look::There;
 use super::{Kernel, KernelError};
-use crate::kernel::ifb_name;
-use crate::kernel::operation::{Family, Handle, Operation, Qdisc, TableName};
 
 /// A step that undoes others.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 
 use std::io::Error;
 
+use gamelane_policy::kernel::operation::{Operation, Qdisc};
+use gamelane_policy::kernel::refused::USER;
 use netlink_socket2::ReplyError;
 
 use super::Foreign;
-use crate::kernel::operation::{Operation, Qdisc};
-use crate::kernel::refused::USER;
 
 /// Why a plan could not be carried out.
 #[derive(Debug, thiserror::Error)]

@@ -3,6 +3,8 @@
 use std::net::IpAddr;
 
 use gamelane_core::{Direction, FlowKey};
+use gamelane_policy::kernel::operation::{Chain, Family, NftRule, Table, TableName};
+use gamelane_policy::kernel::test::{End, GameSet, Test};
 use gamelane_qdisc::classify::{Prefix, Span};
 use netlink_bindings::nftables::{
     Chained, CmpOps, MetaKeys, Nfgenmsg, PayloadBase, PushExprListAttrs, PushRuleAttrs, PushSetelemListAttrs,
@@ -12,8 +14,6 @@ use netlink_bindings::traits::Pusher;
 
 use super::error::Answer;
 use super::{Kernel, KernelError};
-use crate::kernel::operation::{Chain, Family, NftRule, Table, TableName};
-use crate::kernel::test::{End, GameSet, Test};
 
 impl Kernel {
     pub(super) fn load(&mut self, table: &Table) -> Result<(), Answer> {

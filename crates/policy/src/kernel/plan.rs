@@ -12,7 +12,7 @@ use super::place::{Forwards, Place, QueueDown};
 use super::queue::{self, Around};
 use super::refused::Refused;
 use super::test::{self, Test};
-use crate::policy::{LanePolicy, Policy};
+use crate::{LanePolicy, Policy};
 
 /// What to do, in order.
 #[derive(Clone, Debug, PartialEq)]

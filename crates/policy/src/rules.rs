@@ -57,7 +57,7 @@ pub(super) fn real_rules(
 }
 
 /// Returns what the packets of a flow have in common on a real network.
-fn on_the_wire(flow: &Flow) -> Option<Conditions> {
+pub(crate) fn on_the_wire(flow: &Flow) -> Option<Conditions> {
     let code_point = flow.dscp.0;
     if code_point != 0 {
         return Some(Conditions { dscp: Some(Span::only(code_point)), ..Conditions::default() });

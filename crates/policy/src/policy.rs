@@ -1,17 +1,18 @@
 //! A policy: the `[gateway]` part of a scenario, unchanged. Queues, shapers and window control are taken as they are. Flows named in
 //! `priority` are recognised by what is visible on the wire (`rules`).
 
-mod notes;
-mod rules;
-
 use std::path::Path;
 
 use gamelane_core::{Bitrate, Catalogued, ClassId, Direction, IpLen, Overhead};
 use gamelane_link::LinkConfig;
 use gamelane_qdisc::{CakeConfig, ClassifierConfig, DisciplineConfig, QueueDescriptor};
 use gamelane_scenario::text::error::Refusal;
+use gamelane_scenario::text::keys::Gateway;
 use gamelane_scenario::{Medium, Scenario, ScenarioError};
 use gamelane_stage::{FollowerConfig, VoapConfig};
+
+use crate::notes::notes;
+use crate::rules::real_rules;
 
 /// What a gateway does to packets.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,7 +96,7 @@ impl Policy {
             );
         }
         let classifier = match &model.gateway.classifier {
-            Some(config) => Some(rules::real_rules(&scenario, &model, config, file)?),
+            Some(config) => Some(real_rules(&scenario, &model, config, file)?),
             None => None,
         };
         let lane = |direction: Direction| LanePolicy {
@@ -110,9 +111,9 @@ impl Policy {
             voap: model.gateway.voap,
             autorate: model.gateway.autorate,
             classes: model.gateway.classes,
-            own_classes: leaves(&scenario),
+            own_classes: leaves(&scenario.gateway).into_iter().map(str::to_owned).collect(),
             classifier,
-            notes: notes::notes(&model),
+            notes: notes(&model),
         })
     }
 
@@ -137,11 +138,11 @@ impl Policy {
     }
 }
 
-/// Names of the classes that have no children.
-fn leaves(scenario: &Scenario) -> Vec<String> {
-    let classes = scenario.gateway.class.as_deref().unwrap_or_default();
-    let is_parent = |name: &String| classes.iter().any(|class| class.parent.as_ref() == Some(name));
-    classes.iter().map(|class| &class.name).filter(|name| !is_parent(name)).cloned().collect()
+/// Names of the classes that have no children. Only these have packets.
+pub(crate) fn leaves(gateway: &Gateway) -> Vec<&str> {
+    let classes = gateway.class.as_deref().unwrap_or_default();
+    let is_parent = |name: &str| classes.iter().any(|class| class.parent.as_deref() == Some(name));
+    classes.iter().map(|class| class.name.as_str()).filter(|name| !is_parent(name)).collect()
 }
 
 impl LanePolicy {
@@ -228,7 +229,7 @@ direction = "up"
 
     #[test]
     fn the_file_on_the_page_works_when_pasted() {
-        let page = include_str!("../../../../docs/gateway.md");
+        let page = include_str!("../../../docs/gateway.md");
         let (_, rest) = page.split_once("```toml\n").unwrap();
         let (file, _) = rest.split_once("```").unwrap();
         let policy = Policy::parse(file, "home.toml", &[]).unwrap();

@@ -1,6 +1,8 @@
 //! Disciplines, classes and filters. Numbers of enumerations are those of linux/pkt_sched.h.
 
 use gamelane_core::{Bitrate, Overhead};
+use gamelane_policy::kernel::framing::{Bytes, SizeTable};
+use gamelane_policy::kernel::operation::{Cake, Class, Handle, Htb, Options, Qdisc, Share, micros};
 use gamelane_qdisc::AckFilterMode;
 use gamelane_qdisc::cake::config::Isolation;
 use gamelane_qdisc::cake::diffserv::Diffserv;
@@ -12,8 +14,6 @@ use netlink_bindings::traits::Pusher;
 
 use super::error::Answer;
 use super::{Kernel, Mode};
-use crate::kernel::framing::{Bytes, SizeTable};
-use crate::kernel::operation::{Cake, Class, Handle, Htb, Options, Qdisc, Share, micros};
 
 impl Kernel {
     pub(super) fn set_qdisc(&mut self, qdisc: &Qdisc, mode: Mode) -> Result<(), Answer> {

@@ -10,9 +10,9 @@ mod others;
 mod tc;
 mod undo;
 
+use gamelane_policy::kernel::operation::{Family, Operation, Options, Qdisc, TableName};
 use netlink_socket2::NetlinkSocket;
 
-use super::operation::{Family, Operation, Options, Qdisc, TableName};
 pub use counters::Counters;
 pub use error::KernelError;
 pub use look::Foreign;

@@ -91,7 +91,7 @@ pub struct Qdisc {
 }
 
 /// Whole microseconds, in which Linux takes times.
-pub(super) const fn micros(time: Duration) -> u32 {
+pub const fn micros(time: Duration) -> u32 {
     (time.as_nanos() / 1000) as u32
 }
 

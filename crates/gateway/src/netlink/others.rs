@@ -1,6 +1,7 @@
 //! What others set up at an interface.
 
 use gamelane_core::Bitrate;
+use gamelane_policy::kernel::operation::Handle;
 use gamelane_qdisc::Isolates;
 use netlink_bindings::rt_link::Ifinfomsg;
 use netlink_bindings::tc::{ActOptionsMsg, IterableActAttrs, OptionsMsg, Request, Tcmsg};
@@ -8,7 +9,6 @@ use netlink_bindings::tc::{ActOptionsMsg, IterableActAttrs, OptionsMsg, Request,
 use super::error::Answer;
 use super::tc::TCA_EGRESS_REDIR;
 use super::{Kernel, KernelError};
-use crate::kernel::operation::Handle;
 
 /// The disciplines of an interface together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

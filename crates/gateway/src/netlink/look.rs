@@ -2,11 +2,11 @@
 
 use std::fmt;
 
+use gamelane_policy::kernel::operation::{Handle, Operation};
 use netlink_bindings::tc::{Request, Tcmsg};
 
 use super::error::Answer;
 use super::{Kernel, KernelError, Mode, Undo};
-use crate::kernel::operation::{Handle, Operation};
 
 /// A queue discipline that somebody else set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl Kernel {
             },
             Undo::Ingress(device) => match self.at(device, Handle::INGRESS) {
                 Ok(None) | Err(_) => There::Nothing,
-                Ok(Some(found)) => match self.index(&crate::kernel::ifb_name(device)) {
+                Ok(Some(found)) => match self.index(&gamelane_policy::kernel::ifb_name(device)) {
                     Ok(_) => There::Own,
                     Err(_) => There::Foreign(found),
                 },

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! Policy + Place -> plan() -> [Operation] -> text: lines for a shell
-//!                                         -> netlink: this machine
+//!                                         -> gamelane-gateway's netlink: this machine
 //! ```
 //!
 //! | file | what it holds |
@@ -14,21 +14,17 @@
 //! | [`test`] | what a rule tests in a packet, as nftables tests it |
 //! | [`plan`](fn@plan) | what a policy needs; pure |
 //! | [`text`] | the plan as lines of `ip`, `tc` and `nft` |
-//! | [`netlink`] | carries a plan out, changes it, undoes it, reads counters |
 
 pub mod framing;
-#[cfg(feature = "program")]
-pub mod netlink;
 pub mod operation;
 mod place;
 mod plan;
 pub mod queue;
-mod refused;
+pub mod refused;
 pub mod test;
 pub mod text;
 
 pub use operation::{Handle, Operation};
-pub use place::ifb_name;
-pub use place::{Forwards, Place, QueueDown};
+pub use place::{Forwards, Place, QueueDown, ifb_name};
 pub use plan::{Plan, joins_hurt, plan};
 pub use refused::Refused;
