@@ -7,6 +7,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { toLetters } from "./src/letters.js";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const ROOT = dirname(HERE);
@@ -31,7 +32,7 @@ const parts = {
   style: text("web/node_modules/uplot/dist/uPlot.min.css") + text("web/style.css"),
   version: /^version = "(.*)"/m.exec(text("Cargo.toml"))[1],
   scenarios: JSON.stringify(shipped).replaceAll("<", "\\u003c"),
-  module: execFileSync("zstd", ["--ultra", "-22", "--stdout", "--quiet", module], { maxBuffer: 1 << 26 }).toString("base64"),
+  module: toLetters(execFileSync("zstd", ["--ultra", "-22", "--stdout", "--quiet", module], { maxBuffer: 1 << 26 })),
   worker: await joined("worker.js", "iife"),
   script: await joined("main.js", "esm"),
 };

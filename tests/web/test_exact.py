@@ -38,13 +38,18 @@ def ask(**request: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("file", SCENARIOS, ids=lambda file: file.stem)
-def test_the_summary_of_a_shipped_scenario_is_that_of_the_native_program(file: Path) -> None:
+def test_a_shipped_scenario_has_the_summary_and_the_lines_of_the_native_program(file: Path) -> None:
     overrides = LONG.get(file.stem, [])
     scenario = _native.Scenario.parse(file.read_text(), str(file), overrides)
     files = [str(each) for each in (*file.parent.glob("captures/*.pcapng"), *file.parent.glob("traces/*.rate"))]
     written = {"text": file.read_text(), "file": str(file), "overrides": overrides}
-    [found] = ask(runs=[{"scenario": written, "files": files}])["summaries"]
-    assert found == _native.run(scenario, scenario.seed, samples=False).summary_json()
+    answer = ask(runs=[{"scenario": written, "files": files}])
+    assert answer["summaries"] == [_native.run(scenario, scenario.seed, samples=False).summary_json()]
+    [recipes] = answer["recipes"]
+    for name, native in _native.recipes(scenario).items():
+        found = next(each for each in recipes if each["target"] == name)
+        assert found["unsaid"] == native.unsaid
+        assert found["text"].splitlines() == native.lines()[len(native.unsaid) :]
 
 
 def test_the_analysis_of_a_capture_is_that_of_the_native_program(monkeypatch: pytest.MonkeyPatch) -> None:

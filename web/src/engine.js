@@ -1,6 +1,6 @@
 // The WebAssembly module behind functions: JSON in and out, columns as typed arrays.
 
-/** @import { Analysis, Description, Everything, Written } from "./types" */
+/** @import { Analysis, Description, Everything, Recipe, Written } from "./types" */
 
 /** A request that was refused. The message is for a person. */
 export class Refused extends Error {}
@@ -79,6 +79,16 @@ export class Engine {
       columns: Object.fromEntries(places.map(({ name, kind, at, length }) => [name, new KINDS[kind](buffer, at, length)])),
       words: Object.fromEntries(places.flatMap(({ name, words }) => (words ? [[name, words]] : []))),
     };
+  }
+
+  /**
+   * Lines to paste for the gateway of a scenario.
+   * @param {Written} scenario
+   * @param {Written | null} today the gateway to be changed, if it is known
+   * @returns {Recipe[]}
+   */
+  recipes(scenario, today) {
+    return JSON.parse(this.#ask({ call: "recipes", scenario, today }));
   }
 
   /**

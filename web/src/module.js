@@ -2,13 +2,12 @@
 
 import { decompress } from "fzstd";
 import { byId } from "./elements.js";
+import { fromLetters } from "./letters.js";
 
-/** The module of the simulator, packed with Zstandard and written in base64. */
+/** The module of the simulator, packed with Zstandard and written in letters. */
 export async function unpacked() {
-  const letters = atob(byId("module").textContent ?? "");
-  const bytes = new Uint8Array(letters.length);
-  for (let place = 0; place < letters.length; place++) bytes[place] = letters.charCodeAt(place);
-  return WebAssembly.compile(/** @type {BufferSource} */ (decompress(bytes)));
+  const packed = fromLetters(byId("module").textContent ?? "");
+  return WebAssembly.compile(/** @type {BufferSource} */ (decompress(packed)));
 }
 
 /** @returns {() => Worker} */

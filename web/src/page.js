@@ -5,11 +5,14 @@ import { Controls } from "./controls.js";
 import { byId } from "./elements.js";
 import { Playback } from "./playback.js";
 import { Shown } from "./shown.js";
-import { BOTH, FILE, FIRST, fromAddress, NOTHING, OWN, started, toAddress, written } from "./state.js";
+import { AS_IS, BOTH, FILE, FIRST, fromAddress, NOTHING, OWN, started, toAddress, written } from "./state.js";
 
-/** @import { Description, Everything, Result, Side } from "./types" */
+/** @import { Description, Everything, Recipe, Result, Side } from "./types" */
 /** @import { News, Simulator } from "./simulator" */
 /** @import { Known, State } from "./state" */
+
+/** While a slider is dragged, changes come faster than this, and nobody copies lines. */
+const REST_MS = 150;
 
 export class Page {
   /** @type {State} */
@@ -20,6 +23,10 @@ export class Page {
   base = null;
   /** When the newest change was made, and ms until its first and its whole result were shown. For measurements. */
   timing = { changed: 0, seen: 0, done: 0 };
+  /** Ends when the newest change is shown whole, or was refused. */
+  settled = Promise.resolve();
+  /** @type {() => void} */
+  #settle = () => {};
   /** @type {Record<Side, string>} */
   #failures = { a: "", b: "" };
   #change = 0;
@@ -68,6 +75,8 @@ export class Page {
     this.state = isKnown ? wanted : FIRST;
     this.timing = { changed: performance.now(), seen: 0, done: 0 };
     this.#failures = { a: "", b: "" };
+    this.settled = new Promise((settle) => (this.#settle = settle));
+    this.shown.lines.wait();
     document.body.classList.toggle("beside", this.state.b !== NOTHING);
     const start = started(this.state, this.known);
     if (JSON.stringify(start) !== this.#start) {
@@ -113,6 +122,21 @@ export class Page {
     return this.sides.every((side) => this.#answered.has(side) && this.results[side]?.summary);
   }
 
+  /**
+   * Lines for the gateway of a side; none if something has been changed since.
+   * @param {Side} side
+   * @returns {Promise<Recipe[] | null>}
+   */
+  async recipes(side) {
+    const number = this.#change;
+    await new Promise((go) => setTimeout(go, REST_MS));
+    if (number !== this.#change) return null;
+    const base = /** @type {Description} */ (this.base);
+    const today = written({ ...this.state, a: AS_IS }, "a", this.known, base);
+    const found = await this.simulators[side].recipes(written(this.state, side, this.known, base), today);
+    return number === this.#change ? found : null;
+  }
+
   /** Runs everything again, from the start: a file may have been given. */
   again() {
     this.#start = "";
@@ -156,6 +180,7 @@ export class Page {
     // A person moved a slider here and gave no option of a command.
     byId("error").textContent = [...new Set(Object.values(this.#failures))].filter(Boolean).join("\n\n").replaceAll(/ in --set [^\n]*?: /g, ": ");
     this.timing.done = performance.now() - this.timing.changed;
+    this.#settle();
   }
 
   /**
@@ -177,5 +202,6 @@ export class Page {
     byId("busy").hidden = true;
     this.shown.whole(own);
     this.timing.done = performance.now() - this.timing.changed;
+    this.#settle();
   }
 }

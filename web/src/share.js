@@ -25,6 +25,14 @@ export function download(name, text, type) {
 }
 
 /**
+ * Puts a text into the clipboard. Returns whether the browser allowed it.
+ * @param {string} text
+ */
+export async function copied(text) {
+  return (await navigator.clipboard?.writeText(text).then(() => true, () => false)) ?? false;
+}
+
+/**
  * The commands for a scenario that was downloaded.
  * @param {string} name a `fileName`
  */

@@ -3,14 +3,17 @@
 import { byId, el } from "./elements.js";
 import { fares, groupOf, limitsOf } from "./fares.js";
 import { table } from "./figures.js";
+import { Lines } from "./lines.js";
 import { short } from "./numbers.js";
-import { commands, download, fileName, report } from "./share.js";
+import { commands, copied, download, fileName, report } from "./share.js";
 import { AS_IS, OWN, QUEUE } from "./state.js";
 
 /** @import { Page } from "./page" */
 /** @import { Result, Side } from "./types" */
 
 const TODAY = "as it is today";
+/** The queue of a gateway that nobody set up. */
+const PLAIN = "fifo";
 /** Buttons that need a whole result. */
 const TAKE = ["save-toml", "save-json", "open-report"];
 
@@ -18,6 +21,7 @@ export class Shown {
   /** @param {Page} page */
   constructor(page) {
     this.page = page;
+    this.lines = new Lines();
     byId("save-toml").addEventListener("click", () => this.#each((label, { description }) => [fileName(description.name, label), "toml", description.toml, "application/toml"]));
     byId("save-json").addEventListener("click", () =>
       this.#each((label, { description: { name, hash }, json }) => {
@@ -28,8 +32,7 @@ export class Shown {
     );
     byId("open-report").addEventListener("click", () => this.#report());
     byId("copy-address").addEventListener("click", async () => {
-      const isCopied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
-      this.say(`${isCopied ? "Copied. " : "Copy it from the browser's bar. "}The address has everything that you chose${location.protocol === "file:" ? "; it opens where this file is" : ""}.`);
+      this.say(`${(await copied(location.href)) ? "Copied. " : "Copy it from the browser's bar. "}The address has everything that you chose${location.protocol === "file:" ? "; it opens where this file is" : ""}.`);
     });
     this.clear();
   }
@@ -63,6 +66,7 @@ export class Shown {
   clear() {
     for (const id of ["headline", "figures", "caveats", "toml", "commands", "said", "strip-legend", "question"]) byId(id).replaceChildren();
     for (const id of TAKE) /** @type {HTMLButtonElement} */ (byId(id)).disabled = true;
+    this.lines.clear();
     this.page.playback?.clear();
   }
 
@@ -100,8 +104,20 @@ export class Shown {
     const { label, result } = results[results.length - 1];
     byId("toml").textContent = result.description.toml;
     byId("commands").textContent = commands(fileName(result.description.name, results.length > 1 ? label : ""));
+    this.#router();
     for (const id of TAKE) /** @type {HTMLButtonElement} */ (byId(id)).disabled = false;
     this.#headline();
+  }
+
+  /** Shows the lines of the gateway that somebody chose, or of the one that the scenario sets up. */
+  async #router() {
+    const { results } = this;
+    const { side, label, result } = results.findLast(({ side }) => this.page.state[side] !== AS_IS) ?? results[0];
+    const { gateway = {} } = result.description.keys;
+    const isSetUp = gateway.shape || [gateway.up, gateway.down].some((queue) => (queue?.queue ?? PLAIN) !== PLAIN);
+    const isAsIs = this.page.state[side] === AS_IS;
+    const recipes = isAsIs && !isSetUp ? [] : await this.page.recipes(side);
+    if (recipes) this.lines.show(label, recipes);
   }
 
   #headline() {

@@ -1,6 +1,6 @@
 // Talks to one worker: runs, of which only the newest counts, and questions with one answer. A worker that breaks is replaced.
 
-/** @import { Analysis, Description, Everything, Heard, Result, Written } from "./types" */
+/** @import { Analysis, Description, Everything, Heard, Recipe, Result, Written } from "./types" */
 
 /** @typedef {{ value?: Result, until_s?: number, failure?: string }} News of a run: a result, how far it is, or why there is none. */
 
@@ -92,6 +92,15 @@ export class Simulator {
    */
   describe(scenario) {
     return this.#ask({ kind: "describe", scenario });
+  }
+
+  /**
+   * @param {Written} scenario
+   * @param {Written} today the gateway to be changed
+   * @returns {Promise<Recipe[]>}
+   */
+  recipes(scenario, today) {
+    return this.#ask({ kind: "recipes", scenario, today });
   }
 
   /**

@@ -1,7 +1,7 @@
 // Five steps from "my game lags" to what to do about it. Each step sets the page and says what to look at.
 
 import { byId, el } from "./elements.js";
-import { FIRST, NOTHING } from "./state.js";
+import { FIRST, NOTHING, OWN } from "./state.js";
 
 /** @import { Page } from "./page" */
 /** @import { State } from "./state" */
@@ -36,9 +36,9 @@ const STEPS = [
   },
   {
     title: "Do it at home",
-    text: "CAKE does the same, and is fair to people, too. Here are the commands that find the best setting for a line and print what to paste in a router. Set the line to yours, and add what your household does.",
+    text: "CAKE does the same, and is fair to people, too. Here are the lines to paste in your router. Their rates follow from the line, so set the line to yours first.",
     look: "take",
-    state: { ...FIRST, b: "cake" },
+    state: FIRST,
   },
 ];
 /** When the upload has filled the buffer. */
@@ -71,33 +71,52 @@ export class Tour {
     if (before) this.page.change(before);
   }
 
+  /** Ends the tour at the lines for a router. */
+  #end() {
+    this.#close();
+    byId("lines-title").focus({ preventScroll: true });
+  }
+
+  /** The person's own home, if there was one. */
+  get #own() {
+    const before = this.#before?.state;
+    return before?.start === OWN ? before : FIRST;
+  }
+
   #close() {
     this.#card.hidden = true;
     document.body.classList.remove("touring");
     document.querySelector(".looked-at")?.classList.remove("looked-at");
     this.page.playback.clock.stop();
-    this.#before?.focus.focus();
+    this.#before?.focus.focus({ preventScroll: true });
   }
 
   /** @param {number} step */
   #go(step) {
     const { title, text, look, state } = STEPS[step];
-    this.page.change(state);
+    const isLast = step === STEPS.length - 1;
+    this.page.change(isLast ? { ...this.#own, b: "cake" } : state);
     this.page.playback.from(BEGIN_S);
     document.querySelector(".looked-at")?.classList.remove("looked-at");
     const place = byId(look);
     place.classList.add("looked-at");
-    place.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+    scrollTo(place);
+    // What stands above it may have grown.
+    this.page.settled.then(() => place.classList.contains("looked-at") && scrollTo(place));
     const heading = el("h2", { tabindex: -1 }, `${step + 1} of ${STEPS.length}: ${title}`);
-    const isLast = step === STEPS.length - 1;
     const buttons = el(
       "div",
       { class: "buttons" },
       el("button", { type: "button", disabled: step === 0, click: () => this.#go(step - 1) }, "Back"),
-      el("button", { type: "button", class: "primary", click: () => (isLast ? this.#close() : this.#go(step + 1)) }, isLast ? "Done" : "Next"),
+      el("button", { type: "button", class: "primary", click: () => (isLast ? this.#end() : this.#go(step + 1)) }, isLast ? "Done" : "Next"),
     );
     if (!isLast) buttons.append(el("button", { type: "button", click: () => this.#leave() }, "Leave the tour"));
     this.#card.replaceChildren(heading, el("p", {}, text), buttons);
     heading.focus({ preventScroll: true });
   }
+}
+
+/** @param {HTMLElement} place */
+function scrollTo(place) {
+  place.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
 }

@@ -103,6 +103,15 @@ export interface Everything {
   catalogue: { queues: Word[]; apps: Word[] };
 }
 
+/** Lines to paste: for `tc`, for `openwrt`, or for `gateway`, gamelane's own. */
+export interface Recipe {
+  target: string;
+  /** What the lines leave out, or why there are none. */
+  unsaid: string[];
+  /** Empty if there are no lines. */
+  text: string;
+}
+
 export interface Analysis {
   json: string;
   /** What could not be read. */
@@ -119,6 +128,7 @@ export type Question =
   | { kind: "run"; id: number; scenario: Written }
   | { kind: "give"; id: number; name: string; bytes: Uint8Array }
   | { kind: "describe"; id: number; scenario: Written }
+  | { kind: "recipes"; id: number; scenario: Written; today: Written }
   | { kind: "analyze"; id: number; name: string; width: number }
   | { kind: "catalogue"; id: number };
 

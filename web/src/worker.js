@@ -28,6 +28,7 @@ onmessage = async (/** @type {MessageEvent<Question>} */ { data }) => {
     if (data.kind === "run") await run(engine, id, data.scenario);
     else if (data.kind === "give") postMessage({ id, value: engine.give(data.name, data.bytes) });
     else if (data.kind === "describe") postMessage({ id, value: engine.describe(data.scenario) });
+    else if (data.kind === "recipes") postMessage({ id, value: engine.recipes(data.scenario, data.today) });
     else if (data.kind === "analyze") postMessage({ id, value: engine.analyze(data.name, data.width) });
     else postMessage({ id, value: engine.catalogue() });
   } catch (error) {

@@ -18,8 +18,12 @@ const summaries = runs.map(({ scenario, files }) => {
   for (let until = 777; engine.advance(until); until += 777);
   return engine.summary();
 });
+const recipes = runs.map(({ scenario, files }) => {
+  files.forEach(give);
+  return engine.recipes(scenario, null);
+});
 const documents = captures.map((path) => {
   give(path);
   return engine.analyze(basename(path), 80);
 });
-console.log(JSON.stringify({ summaries, documents, limits: { LOSS, STALLED, USUAL_MS }, commands: commands("home") }));
+console.log(JSON.stringify({ summaries, recipes, documents, limits: { LOSS, STALLED, USUAL_MS }, commands: commands("home") }));

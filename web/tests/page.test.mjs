@@ -12,6 +12,8 @@ const MATCH = join(ROOT, "scenarios/captures/openarena-4p-srv.pcapng");
 /** It takes half a minute. */
 const SLOW = ["operator"];
 
+/** The lines for the router belong to what is shown. */
+const linesCame = (page) => page.waitForFunction(() => document.getElementById("lines-box").ariaBusy === "false");
 const numbers = (text) => text.match(/[\d.]+(?= ms)/g).map(Number);
 const median = (times) => [...times].sort((one, other) => one - other)[Math.floor(times.length / 2)];
 
@@ -46,6 +48,64 @@ describe("the playground", { skip: missing || false }, () => {
       assert.ok(today > 4 * cake, `${today} and ${cake} ms`);
       assert.ok(await page.locator("#house-b").isVisible());
       assert.ok(await page.locator("#aim-b").isVisible());
+    }));
+
+  test("another gateway has lines for a router, at the rates that were set", () =>
+    withPage("", { permissions: ["clipboard-read", "clipboard-write"] }, async (page) => {
+      assert.match(await text(page, "no-lines"), /as it is today/);
+      assert.ok(!(await page.locator("#lines").isVisible()));
+      await change(page, { b: "cake", up: 20 });
+      await linesCame(page);
+      const lines = await text(page, "lines");
+      assert.match(lines, /uci set sqm\.wan\.qdisc='cake'/);
+      const rate = Number(/^UP=(\d+) /m.exec(lines)[1]);
+      assert.ok(rate > 15_000 && rate < 20_000, lines);
+      await page.selectOption("#router", "tc");
+      const tc = await page.locator("#lines").textContent();
+      assert.match(tc, new RegExp(`cake bandwidth ${rate}000bit`));
+      await page.click("#copy-lines");
+      await page.getByText("Copied.", { exact: true }).waitFor();
+      assert.equal(await page.evaluate(() => navigator.clipboard.readText()), tc);
+      await change(page, { b: "cake", up: 10 });
+      await linesCame(page);
+      assert.ok(!(await page.locator("#lines").textContent()).includes(`${rate}000bit`));
+      assert.equal(await text(page, "lines-said"), "");
+      await change(page, { a: "cake", b: "as-is" });
+      await linesCame(page);
+      assert.equal(await text(page, "lines-title"), "Lines for your router: CAKE, shaped");
+    }));
+
+  test("lines of an earlier change cannot be copied", () =>
+    withPage("#esports-bar?b=cake", {}, async (page) => {
+      const isOpen = () => page.locator("#copy-lines").isEnabled();
+      await page.waitForFunction(() => window.playground.isWhole, null, { timeout: 60_000 });
+      await linesCame(page);
+      assert.ok(await isOpen());
+      await page.evaluate(() => void window.playground.change({ b: "fq-codel" }));
+      assert.ok(!(await isOpen()));
+      await page.evaluate(() => window.playground.stop());
+      await page.getByText("These lines are of an earlier setting.").waitFor();
+      await page.selectOption("#router", "tc");
+      assert.ok(!(await isOpen()));
+    }));
+
+  test("a router that cannot do it says why, and the clipboard is not needed", () =>
+    withPage("#household?b=queue.htb", {}, async (page) => {
+      const error = await text(page, "error");
+      assert.match(error, /needs classes/);
+      assert.ok(!(await page.locator("#lines-box").isVisible()) && !(await page.locator("#no-lines").isVisible()));
+      await change(page, { start: "priority", b: "" });
+      await linesCame(page);
+      assert.match(await text(page, "lines-unsaid"), /There are no lines for this router:\s+SQM has no classes/);
+      assert.ok(!(await page.locator("#lines").isVisible()) && !(await page.locator("#copy-lines").isEnabled()));
+      assert.match(await page.locator("#router option:checked").innerText(), /\(no lines\)$/);
+      await change(page, { start: "household", b: "fq-codel" });
+      await linesCame(page);
+      await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
+      await page.selectOption("#router", "tc");
+      await page.click("#copy-lines");
+      assert.equal(await text(page, "lines-said"), "The lines are selected: copy them now.");
+      assert.equal(await page.evaluate(() => getSelection().toString().trim()), (await page.locator("#lines").textContent()).trim());
     }));
 
   test("a slider can be dragged", () =>
@@ -187,7 +247,8 @@ describe("the playground", { skip: missing || false }, () => {
       const [[alone], [upload], [felt], [, better], [today, cake]] = lags;
       assert.ok(alone < 50 && upload > 150 && felt === upload && better < 50 && cake < 50 && today > 150, JSON.stringify(lags));
       assert.ok(await page.locator("#tour").isHidden());
-      assert.equal(await page.evaluate(() => document.activeElement.id), "start-tour");
+      assert.equal(await page.evaluate(() => document.activeElement.id), "lines-title");
+      await page.locator("#start-tour").focus();
       const before = page.url();
       await page.keyboard.press("Enter");
       await page.waitForFunction((before) => location.href !== before, before);

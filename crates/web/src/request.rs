@@ -36,6 +36,14 @@ pub enum Request {
         /// The scenario.
         scenario: Written,
     },
+    /// Lines to paste for the scenario's gateway, for each target.
+    Recipes {
+        /// The scenario.
+        scenario: Written,
+        /// That of the gateway to be changed.
+        #[serde(default)]
+        today: Option<Written>,
+    },
     /// The summary of the run, which has ended: an element of `runs` in the JSON of `gamelane run`.
     Summary,
     /// Where the columns of a table are, for a run that may still go on. They stay there until the next call.

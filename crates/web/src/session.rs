@@ -8,6 +8,7 @@ use std::sync::Arc;
 use gamelane_capture::document::{Choice, Document, read_opened};
 use gamelane_capture::{Capture, CaptureError, Input};
 use gamelane_core::Duration;
+use gamelane_policy::apply::{Recipe, recipes};
 use gamelane_record::table::Table;
 use gamelane_scenario::text::catalogue::{Catalogue, catalogue};
 use gamelane_scenario::text::{Files, PresetInfo, known_applications, presets};
@@ -51,6 +52,22 @@ struct Line {
     style: &'static str,
 }
 
+/// Lines to paste for a target.
+#[derive(Serialize)]
+struct Lines<'a> {
+    target: &'static str,
+    /// What the lines leave out, or why there are none.
+    unsaid: &'a [String],
+    /// Empty if the target cannot express the setting.
+    text: String,
+}
+
+impl<'a> Lines<'a> {
+    fn of(recipe: &'a Recipe) -> Self {
+        Self { target: recipe.target, unsaid: &recipe.unsaid, text: recipe.paste().join("\n") }
+    }
+}
+
 impl Session {
     /// Answers a request in JSON.
     ///
@@ -87,6 +104,11 @@ impl Session {
                 let description = json(&Description::new(&scenario, &model));
                 self.run = Some(Run::new(model));
                 description
+            }
+            Request::Recipes { scenario, today } => {
+                let (scenario, _) = self.checked(&scenario)?;
+                let today = today.map(|today| self.checked(&today)).transpose()?.map(|(today, _)| today);
+                json(&recipes(&scenario, today.as_ref()).each_ref().map(Lines::of))
             }
             Request::Summary => json(&self.run()?.summary().ok_or("the run has not ended")?),
             Request::Table { table } => {
@@ -174,6 +196,22 @@ mod tests {
         let model = Scenario::parse(HOUSEHOLD, "home.toml", &overrides).unwrap().to_model().unwrap();
         let outcome = Household::new(&model, Seed(1), Records::new(&model)).run();
         assert_eq!(summary, serde_json::to_string(&outcome.summary(&model, 1)).unwrap());
+    }
+
+    #[test]
+    fn a_gateway_has_lines_for_each_target() {
+        let scenario = |queue: &str| {
+            let overrides = json!([["gateway.*.queue", queue], ["gateway.*.limit", "4MiB"]]);
+            json!({"text": HOUSEHOLD, "file": "home.toml", "overrides": overrides})
+        };
+        let mut session = Session::default();
+        let request = json!({"call": "recipes", "scenario": scenario("cake"), "today": scenario("fifo")});
+        let found = ask(&mut session, &request);
+        let line = |target: usize| found[target]["text"].as_str().unwrap();
+        assert_eq!(found[0]["target"], "tc");
+        assert!(line(0).contains("tc qdisc replace dev $WAN root handle 6a0: cake bandwidth 950000bit"));
+        assert!(line(1).contains("uci set sqm.wan.qdisc='cake'"));
+        assert!(line(2).contains("gamelane-gateway run"));
     }
 
     #[test]
