@@ -123,7 +123,7 @@ export class Page {
   }
 
   /**
-   * Lines for the gateway of a side; none if something has been changed since.
+   * Lines for the gateway of a side; none if something has been changed since, or the worker was stopped.
    * @param {Side} side
    * @returns {Promise<Recipe[] | null>}
    */
@@ -133,7 +133,7 @@ export class Page {
     if (number !== this.#change) return null;
     const base = /** @type {Description} */ (this.base);
     const today = written({ ...this.state, a: AS_IS }, "a", this.known, base);
-    const found = await this.simulators[side].recipes(written(this.state, side, this.known, base), today);
+    const found = await this.simulators[side].recipes(written(this.state, side, this.known, base), today).catch(() => null);
     return number === this.#change ? found : null;
   }
 
