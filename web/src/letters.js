@@ -1,4 +1,4 @@
-// Bytes as text: four bytes are five letters, a quarter more. Base64 would need a third more.
+// Bytes as text. Five letters stand for four bytes, so the text is a quarter longer; in base 64 it would be a third longer.
 
 /** A digit of base 85 is the letter at this code plus the digit. `<` is left out: it could end a script. */
 const FIRST = "(".charCodeAt(0);

@@ -47,7 +47,8 @@ impl Recipe {
     }
 }
 
-/// Returns a recipe for each target by its word, in the order of `recipe_targets`. `today` is the scenario of the gateway to be changed.
+/// Returns a recipe for each target by its word, in the order of `recipe_targets`. `today` is the scenario of the gateway to be
+/// changed.
 #[pyfunction]
 #[pyo3(signature = (scenario, today = None))]
 pub(crate) fn recipes<'py>(

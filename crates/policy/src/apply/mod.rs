@@ -27,7 +27,9 @@ use setup::Setup;
 /// Words of the targets, in the order of [`recipes`].
 pub const TARGETS: [&str; 3] = [tc::TARGET, openwrt::TARGET, own::TARGET];
 
-/// A recipe for each of [`TARGETS`], for a scenario that [`Scenario::to_model`] accepts. A target that cannot express the setting has no lines, but the reason.
+/// A recipe for each of [`TARGETS`]. A target that cannot express the setting has no lines, but the reason.
+///
+/// [`Scenario::to_model`] must accept the scenario: it checks the names that the lines contain.
 ///
 /// With the scenario of today's gateway, the recipes also say which change they cannot make.
 pub fn recipes(scenario: &Scenario, today: Option<&Scenario>) -> [Recipe; 3] {

@@ -25,7 +25,7 @@ const fn limit_of_linux(discipline: Discipline) -> u64 {
     }
 }
 
-/// The commands for OpenWrt with the package sqm-scripts.
+/// The commands for a router with OpenWrt and its package sqm-scripts.
 pub(super) fn recipe(setup: &Setup<'_>) -> Recipe {
     let lacking = [setup.refused.clone(), inexpressible(&setup.lanes)].concat();
     let [first, ..] = &setup.lanes[..] else { return Recipe::none(TARGET, lacking) };
@@ -49,7 +49,7 @@ pub(super) fn recipe(setup: &Setup<'_>) -> Recipe {
         edit.push(format!("{variable}={}  # kbit/s: {}{less}", kbit(rate), lane.why));
         chosen.push(computed(option, format!("${variable}")));
     }
-    let mut apply: Vec<String> = options::is_new(&setup.lanes).into_iter().collect();
+    let mut apply: Vec<String> = options::needs_newer_linux(&setup.lanes).into_iter().collect();
     apply.extend(BEFORE.map(str::to_owned));
     apply.extend(chosen.iter().map(|(option, value)| format!("uci set sqm.wan.{option}={value}")));
     apply.extend(AFTER.map(str::to_owned));
@@ -95,7 +95,7 @@ fn inexpressible(lanes: &[Lane<'_>]) -> Vec<String> {
     found
 }
 
-/// Options of SQM and their values, in quotes.
+/// Options of SQM, each with its value in quotes.
 type Chosen = Vec<(String, String)>;
 
 fn cake(setup: &Setup<'_>, lane: &Lane<'_>) -> Chosen {

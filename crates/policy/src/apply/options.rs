@@ -24,7 +24,7 @@ pub(super) fn name(queue: &Queue) -> &'static str {
     if own == "pfifo" && is_in_bytes(queue) { "bfifo" } else { own }
 }
 
-/// The options that a scenario sets, without the limit.
+/// The options of the keys that a scenario sets, without the limit.
 pub(super) fn options(lane: &Lane<'_>) -> Vec<String> {
     let known = lane.discipline().descriptor().facts.tc.options.iter();
     let given = known
@@ -46,13 +46,13 @@ pub(super) fn limit(queue: &Queue) -> Option<(&'static str, u64)> {
     Some((option, number))
 }
 
-/// How many full frames are so many bytes; at least one.
+/// A limit in bytes as a number of full frames, at least one.
 pub(super) fn packets(bytes: u64) -> u64 {
     ((bytes + FRAME / 2) / FRAME).max(1)
 }
 
-/// A comment if a discipline is too new for many systems.
-pub(super) fn is_new(lanes: &[Lane<'_>]) -> Option<String> {
+/// A comment that names the versions, if a discipline is too new for many systems.
+pub(super) fn needs_newer_linux(lanes: &[Lane<'_>]) -> Option<String> {
     let has = lanes.iter().any(|lane| lane.discipline() == Discipline::DualPi2);
     has.then(|| "# DualPI2 needs Linux 6.17 and iproute2 6.18.".into())
 }

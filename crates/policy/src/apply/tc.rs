@@ -16,7 +16,7 @@ use gamelane_traffic::Transport;
 use toml::{Table, Value};
 
 use super::classes::spell_out;
-use super::options::{is_new, packets, plain};
+use super::options::{needs_newer_linux, packets, plain};
 use super::recipe::{Recipe, once};
 use super::rules::{RealRule, Server, on_a_real_network};
 use super::setup::{Lane, Setup};
@@ -81,7 +81,7 @@ pub(super) fn recipe(setup: &Setup<'_>) -> Recipe {
     found.apply.extend(
         setup.lanes.iter().map(|lane| format!("# {}: {} kbit/s, {}", lane.way.name(), lane.kbit(), lane.why)),
     );
-    found.apply.extend(is_new(&setup.lanes));
+    found.apply.extend(needs_newer_linux(&setup.lanes));
     if joins_hurt {
         found.edit.push(ALL.into());
         found.undo.push(offloads("on"));
@@ -93,7 +93,7 @@ pub(super) fn recipe(setup: &Setup<'_>) -> Recipe {
     found
 }
 
-/// A gateway with the queues and rates of the lanes, without classes.
+/// A gateway that has the queues and the rates of the lanes, but no classes.
 fn shaped(setup: &Setup<'_>, lacking: &mut Vec<String>) -> Gateway {
     let mut gateway = Gateway::default();
     let mut rates = [None; 2];
@@ -170,7 +170,7 @@ fn name_each(rules: &mut [RealRule]) -> Vec<(String, Server)> {
     servers
 }
 
-/// The classes that no rule fills. The last takes the rest.
+/// The classes that would get no packet. The last class needs no rule: it takes the rest.
 fn empty_classes(gateway: &Gateway) -> Vec<&str> {
     let mut leaves = leaves(gateway);
     leaves.pop();
@@ -189,7 +189,7 @@ struct Steps {
     joins_hurt: bool,
 }
 
-/// The steps of the kernel's setup. What Linux cannot do is left out and said. `None` if nothing is left.
+/// The lines of the kernel's plan. What Linux cannot do is left out, and a sentence says so. `None` if nothing is left.
 fn steps(setup: &Setup<'_>, gateway: Gateway, lacking: &mut Vec<String>) -> Option<Steps> {
     let mut policy = policy(setup, gateway);
     let place = Place {
@@ -314,7 +314,7 @@ fn variables<'a>(setup: &Setup<'a>) -> Vec<(&'a Flow, String)> {
     found
 }
 
-/// The lines with a variable for the port of each flow's server. Below its name a rule has its tests.
+/// Puts variables in place of the ports of servers. The lines of a rule follow the comment with its name.
 fn with_variables(
     lines: Vec<String>,
     servers: &[(String, Server)],

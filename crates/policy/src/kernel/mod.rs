@@ -11,7 +11,7 @@
 //! | [`operation`] | what can be done to a machine: links, disciplines, classes, filters, a table of nftables |
 //! | [`queue`] | a discipline of a scenario as one of Linux, or why Linux has none |
 //! | [`framing`] | the bytes a link adds to each packet, as `stab` and as CAKE count them |
-//! | [`test`] | what a rule tests in a packet, as nftables tests it |
+//! | [`test`](mod@test) | what a rule tests in a packet, as nftables tests it |
 //! | [`plan`](fn@plan) | what a policy needs; pure |
 //! | [`text`] | the plan as lines of `ip`, `tc` and `nft` |
 
