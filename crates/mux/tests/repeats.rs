@@ -162,6 +162,9 @@ proptest! {
             prop_assert!(collector.holding() <= 63 && repeater.unacknowledged() <= 62);
         }
         prop_assert!(read.is_sorted_by(|one, next| one < next));
+        if after.is_some() {
+            prop_assert_eq!(repeater.unacknowledged(), 0);
+        }
         // The next datagram tells the receiver which messages were given up, so send one that arrives.
         let now = at(last * every_ms + 30_000);
         repeater.send(Length(0), now).expect("room");

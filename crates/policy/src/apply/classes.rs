@@ -11,11 +11,11 @@ use gamelane_scenario::text::share::RateShare;
 
 use super::setup::queue;
 
-/// Share of a class in HTB without a class for ACKs.
+/// Share of each class in HTB where ACKs have none of their own.
 const HALF: &str = "49.99%";
-/// With one.
+/// Share of each class where ACKs have one.
 const APART: &str = "33.33%";
-/// Of the class for ACKs where they are not apart.
+/// Share of the class for ACKs in a direction that has no use for it.
 const NONE: &str = "0.02%";
 
 /// Replaces `priority` by `class` and `rule`, and takes `acks` out of queues whose ACKs a rule now tells apart.

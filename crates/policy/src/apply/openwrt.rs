@@ -39,7 +39,7 @@ pub(super) fn recipe(setup: &Setup<'_>) -> Recipe {
     }
     let mut chosen = if is_cake { cake(setup, first) } else { simplest(setup, first) };
     for (option, variable, way) in [("download", "DOWN", Direction::Down), ("upload", "UP", Direction::Up)] {
-        let Some(lane) = setup.lanes.iter().find(|lane| lane.way == way) else {
+        let Some(lane) = setup.towards(way) else {
             chosen.push(given(option, 0));
             continue;
         };
@@ -124,7 +124,7 @@ fn cake(setup: &Setup<'_>, lane: &Lane<'_>) -> Chosen {
 fn simplest(setup: &Setup<'_>, lane: &Lane<'_>) -> Chosen {
     let Bytes { added, .. } = Bytes::of(lane.overhead);
     let mut chosen = vec![given("qdisc", options::name(lane.queue)), given("script", "simplest.qos")];
-    // The size table of HTB starts from the frame, whose header the kernel has counted.
+    // HTB's size table adds to the length of the frame, and that has the header already.
     chosen.extend(framing(lane, computed("overhead", format!("$(({added} - HEADER))"))));
     for lane in &setup.lanes {
         let side = side(lane);

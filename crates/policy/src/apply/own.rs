@@ -2,9 +2,7 @@
 
 use gamelane_core::Direction;
 use gamelane_scenario::ScenarioError;
-use gamelane_scenario::text::each_way::{EachWay, Split};
 use gamelane_scenario::text::keys::Flow;
-use gamelane_scenario::text::switch::Switch;
 
 use super::recipe::{Recipe, once};
 use super::setup::Setup;
@@ -61,13 +59,8 @@ fn quoted(name: &str) -> String {
 
 /// The scenario's text with the rates of its lanes.
 fn shaped(setup: &Setup<'_>) -> Result<String, ScenarioError> {
-    let rate = |way| {
-        let lane = setup.lanes.iter().find(|lane| lane.way == way)?;
-        Some(Switch::On(lane.set_rate()))
-    };
-    let [up, down] = Direction::BOTH.map(rate);
     let mut scenario = setup.scenario.clone();
-    scenario.gateway.shape = Some(EachWay::Split(Split { up, down }));
+    scenario.gateway.shape = Some(setup.shape());
     scenario.to_policy()?;
     Ok(scenario.to_toml())
 }

@@ -1,6 +1,7 @@
 //! What one target gets to put a gateway's setting into effect.
 
-/// Shell lines for one target. `apply` follows `undo`, and the whole can be pasted again at any time.
+/// Shell lines for one target. The lines of `undo` come before those of `apply`, so all of them can be pasted
+/// again at any time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recipe {
     /// One of [`TARGETS`](super::TARGETS).

@@ -1,7 +1,7 @@
 //! Rules for a real network: conditions that one packet of it shows.
 //!
-//! A flow of the scenario has made-up addresses. So here it is known by the port of its server, or by its code point if many
-//! applications share that port. Conditions on addresses and on behaviour have no counterpart here.
+//! The addresses of a scenario are made up. So a rule tests the port of the flow's server. If many applications share that port, it
+//! tests the flow's code point. Conditions on addresses and on behaviour have no counterpart here.
 
 use gamelane_core::Catalogued;
 use gamelane_scenario::text::dscp::Dscp;

@@ -7,7 +7,7 @@ use gamelane_core::{Bitrate, Catalogued, Direction, Overhead};
 use gamelane_link::LinkKind;
 use gamelane_qdisc::Discipline;
 use gamelane_scenario::Scenario;
-use gamelane_scenario::text::each_way::EachWay;
+use gamelane_scenario::text::each_way::{EachWay, Split};
 use gamelane_scenario::text::keys::link::Framing;
 use gamelane_scenario::text::keys::{self, Flow, Gateway, Queue};
 use gamelane_scenario::text::switch::Switch;
@@ -33,13 +33,13 @@ pub(super) struct Lane<'a> {
 /// The gateway of a scenario.
 pub(super) struct Setup<'a> {
     pub(super) scenario: &'a Scenario,
-    /// The directions in which there is something to set.
+    /// The directions that get a queue and a rate.
     pub(super) lanes: Vec<Lane<'a>>,
-    /// Why no shaper on Linux can do this; empty if one can.
+    /// Sentences: why no target can express the setting. Empty if one may.
     pub(super) refused: Vec<String>,
-    /// What only gamelane's own gateway does.
+    /// Sentences: what only gamelane's own gateway does.
     pub(super) unsaid: Vec<String>,
-    /// What no gateway does: the queue is that of the modem or of the provider.
+    /// Sentences: what no gateway does, because the queue is that of the modem or of the provider.
     pub(super) elsewhere: Vec<String>,
 }
 
@@ -105,6 +105,17 @@ impl<'a> Setup<'a> {
             found.refused.push(why.into());
         }
         found
+    }
+
+    /// The lane of a direction; `None` if the lines leave it alone.
+    pub(super) fn towards(&self, way: Direction) -> Option<&Lane<'a>> {
+        self.lanes.iter().find(|lane| lane.way == way)
+    }
+
+    /// The rates of the lanes, as the key `gateway.shape`.
+    pub(super) fn shape(&self) -> EachWay<Switch<Rate>> {
+        let [up, down] = Direction::BOTH.map(|way| Some(Switch::On(self.towards(way)?.set_rate())));
+        EachWay::Split(Split { up, down })
     }
 
     /// The flows that take part.

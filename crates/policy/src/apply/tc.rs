@@ -4,12 +4,10 @@
 use gamelane_core::{Bitrate, Catalogued, Direction, Duration};
 use gamelane_link::LinkKind;
 use gamelane_qdisc::Limit;
-use gamelane_scenario::text::each_way::{EachWay, Split};
 use gamelane_scenario::text::keys::flow::Flow;
 use gamelane_scenario::text::keys::queue::{Acks, Queue};
 use gamelane_scenario::text::keys::rule::Rule;
 use gamelane_scenario::text::keys::{Gateway, Link};
-use gamelane_scenario::text::switch::Switch;
 use gamelane_scenario::text::units::{QueueLimit, Rate};
 use gamelane_scenario::text::words::Word;
 use gamelane_traffic::Transport;
@@ -95,18 +93,14 @@ pub(super) fn recipe(setup: &Setup<'_>) -> Recipe {
 
 /// A gateway that has the queues and the rates of the lanes, but no classes.
 fn shaped(setup: &Setup<'_>, lacking: &mut Vec<String>) -> Gateway {
-    let mut gateway = Gateway::default();
-    let mut rates = [None; 2];
+    let mut gateway = Gateway { shape: Some(setup.shape()), ..Gateway::default() };
     for lane in &setup.lanes {
-        rates[lane.way.index()] = Some(Switch::On(lane.set_rate()));
         let own = match lane.way {
             Direction::Up => &mut gateway.up,
             Direction::Down => &mut gateway.down,
         };
         *own = below_the_shaper(lane, lacking);
     }
-    let [up, down] = rates;
-    gateway.shape = Some(EachWay::Split(Split { up, down }));
     gateway
 }
 
@@ -213,7 +207,7 @@ fn steps(setup: &Setup<'_>, gateway: Gateway, lacking: &mut Vec<String>) -> Opti
         };
         let refused = match kernel::plan(&read, &place) {
             Ok(kernel::Plan { mut operations, devices, .. }) => {
-                let is_set = |way: Direction| setup.lanes.iter().any(|lane| lane.way == way);
+                let is_set = |way| setup.towards(way).is_some();
                 operations.retain(|operation| direction(operation, &devices).is_none_or(is_set));
                 return Some(Steps {
                     undo: text::undo(&place),
@@ -237,12 +231,9 @@ fn steps(setup: &Setup<'_>, gateway: Gateway, lacking: &mut Vec<String>) -> Opti
     }
 }
 
-/// The policy as TOML: the gateway on a link of the lanes' rates.
+/// The policy as TOML: the gateway, on a link that has the rates of the lanes.
 fn policy(setup: &Setup<'_>, gateway: Gateway) -> Table {
-    let rate = |way| {
-        let lane = setup.lanes.iter().find(|lane| lane.way == way);
-        Some(lane.map_or(Rate(FAST), Lane::set_rate))
-    };
+    let rate = |way| Some(setup.towards(way).map_or(Rate(FAST), Lane::set_rate));
     let [up, down] = Direction::BOTH.map(rate);
     let mut scenario = setup.scenario.clone();
     scenario.hosts = None;

@@ -136,7 +136,7 @@ impl Overhead {
     /// The framing.
     ///
     /// # Errors
-    /// Bytes that are missing, too many, or given although the framing is known.
+    /// `fixed` has no `bytes`, or `none`, `ethernet` or `docsis` has some, or there are more than 256.
     pub fn framing(&self) -> Result<gamelane_link::Overhead, Fault> {
         use gamelane_link::Overhead as Own;
         let (kind, bytes) = match self.0 {
