@@ -49,14 +49,14 @@ def test_every_packet_is_counted(told: dict[str, dict[str, Any]]) -> None:
         status = each["status"]
         own, flows = status["queues"]["up"], [flow["up"] for flow in status["flows"]]
         assert (status["watch"]["lost"], status["watch"]["error"]) == (0, None), queue
-        # One packet in 2000 was not seen to go in one of eight builds of the program; why is not known.
-        assert status["watch"]["unseen"] <= FEW, queue
+        # Linux 6.1 showed no end of one packet in 37 such runs of 2000; why is not known.
+        assert status["watch"]["unseen"] <= 1, queue
         # Besides IP there is ARP.
         assert own["packets"] == pytest.approx(sum(flow["packets"] for flow in flows), abs=FEW), queue
         drops = sum(sum(flow["drops"].values()) for flow in flows)
         assert drops == pytest.approx(sum(own["kernel_reasons"].values()), abs=2), queue
         # The kernel counts a large packet that it drops as one.
-        assert drops >= own["drops"] - FEW, queue
+        assert drops >= own["drops"] - status["watch"]["unseen"], queue
         assert (drops > 0) == (queue != "fq_codel"), queue
 
 

@@ -42,7 +42,9 @@ impl Packet {
     /// Whether a segment that begins with this number of TCP is one of this packet's. Without numbers (UDP) it is.
     pub(super) fn has(&self, sequence: Option<u32>) -> bool {
         match (self.headers.ip.and_then(|ip| ip.tcp), sequence) {
-            (Some(own), Some(sequence)) => sequence.wrapping_sub(own.sequence) < self.len,
+            (Some(own), Some(sequence)) => {
+                sequence.wrapping_sub(own.sequence) < self.len.saturating_sub(self.header)
+            }
             _ => true,
         }
     }

@@ -391,6 +391,20 @@ mod tests {
         scene.then(10, 142, Dropped(66), Up, &segment, More::default());
         scene.then(10, 143, Left, Up, &next, More::default());
         assert_eq!((scene.watched.account(Up).counters.delivered, scene.watched.unseen()), (17, 1));
+        // The next packet of the same stream has left first.
+        let at = |sequence: u32, mut frame: Vec<u8>| {
+            frame[38..42].copy_from_slice(&sequence.to_be_bytes());
+            frame
+        };
+        scene.then(10, 1, Came, Up, &large(2), of(2));
+        scene.then(10, 2, Came, Up, &at(2000, large(2)), of(2));
+        scene.then(10, 160, Left, Up, &segment, More::default());
+        scene.then(10, 161, Left, Up, &at(2000, segment.clone()), More::default());
+        scene.then(10, 162, Dropped(66), Up, &at(1000, segment.clone()), More::default());
+        scene.then(10, 163, Left, Up, &at(3000, segment.clone()), More::default());
+        let counters = scene.watched.account(Up).counters;
+        assert_eq!((counters.delivered, counters.dropped.total(), scene.watched.unseen()), (20, 6, 1));
+        assert_eq!(scene.watched.backlog(Up), Backlog::default());
         // Sent again: the segment has the name and the number of one that left, but is of another packet.
         scene.then(10, 1, Came, Up, &large(2), of(2));
         scene.then(10, 150, Left, Up, &segment, More::default());
@@ -398,17 +412,17 @@ mod tests {
         scene.then(10, 1, Came, Up, &large(2), of(2));
         scene.then(10, 150, Dropped(66), Up, &segment, More::default());
         scene.then(10, 151, Dropped(66), Up, &segment, More::default());
-        assert_eq!(scene.watched.account(Up).counters.dropped.total(), 7);
+        assert_eq!(scene.watched.account(Up).counters.dropped.total(), 8);
         // A driver that frees what it has sent as if it dropped it.
         scene.then(10, 1, Came, Up, &large(2), of(2));
         scene.then(10, 130, Left, Up, &segment, More::default());
         scene.then(10, 130, Dropped(2), Up, &segment, More::default());
         scene.then(10, 131, Left, Up, &segment, More::default());
-        assert_eq!(scene.watched.account(Up).counters.dropped.total(), 7);
+        assert_eq!(scene.watched.account(Up).counters.dropped.total(), 8);
         // One that leaves whole.
         scene.then(10, 1, Came, Up, &large(4), of(4));
         scene.then(10, 1, Left, Up, &large(4), of(4));
-        assert_eq!(scene.watched.account(Up).counters.delivered, 25);
+        assert_eq!(scene.watched.account(Up).counters.delivered, 28);
         assert!(!scene.watched.waiting.has_large());
     }
 
