@@ -118,7 +118,7 @@ connections = 24
 
 
 def test_drops_of_cake_count_in_ingress_mode_simulated_in_user_space_and_by_linux(tmp_path: Path) -> None:
-    """Not the 95th percentile: it lies where slow start ends, so half a percent of the samples moves it by 17 ms."""
+    """The 95th percentile is left out. It lies where slow start ends: half a percent of samples moves it by 17 ms."""
     command = Command(tmp_path, DOWNLOADS)
     words = ("--compare", "gateway.down.ingress=false,true", "--json")
     found = {}
@@ -126,10 +126,10 @@ def test_drops_of_cake_count_in_ingress_mode_simulated_in_user_space_and_by_linu
         variants = json.loads(command.run(*words, *more, engine=engine)[0])["variants"]
         found[engine] = {mode: variant["runs"][0]["flows"]["downloads"] for mode, variant in variants.items()}
     for mode in ("false", "true"):
-        for statistic in ("p50", "mean"):
+        # Any two of 18 runs differed by 1.6 % at most.
+        for statistic, most in {"p50": 0.03, "mean": 0.03, "p99": 0.05}.items():
             each = {engine: found[engine][mode]["rtt_ms"][statistic] for engine in found}
-            # Six runs of each engine differed by 0.6 % at most.
-            assert each == pytest.approx(dict.fromkeys(each, each["kernel"]), rel=0.03), (mode, statistic)
+            assert each == pytest.approx(dict.fromkeys(each, each["kernel"]), rel=most), (mode, statistic)
     for engine, modes in found.items():
         # Of 17 Mbit/s, 7 % of the packets are dropped. They take time of the shaper only in ingress mode.
         assert 0.9 < modes["true"]["goodput_bps"] / modes["false"]["goodput_bps"] < 0.95, engine

@@ -110,8 +110,8 @@ proptest! {
         prop_assert_eq!(bodies, expected);
     }
 
-    /// Two ends over a network that loses and reorders, and whose last 30 s lose nothing. Messages arrive once and in
-    /// order. A sender that repeats by the timer and gives nothing up delivers all of them.
+    /// Two ends over a network that reorders. It also loses, except in its last 30 s. Messages arrive once and in order.
+    /// If the sender repeats by the timer and gives nothing up, all of them arrive.
     #[test]
     fn every_message_arrives_once_and_in_order(
         seed in any::<u64>(),

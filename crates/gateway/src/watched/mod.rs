@@ -391,7 +391,7 @@ mod tests {
         scene.then(10, 142, Dropped(66), Up, &segment, More::default());
         scene.then(10, 143, Left, Up, &next, More::default());
         assert_eq!((scene.watched.account(Up).counters.delivered, scene.watched.unseen()), (17, 1));
-        // The next packet of the same stream has left first.
+        // The end of a dropped segment is seen after the next packet has begun to leave.
         let at = |sequence: u32, mut frame: Vec<u8>| {
             frame[38..42].copy_from_slice(&sequence.to_be_bytes());
             frame

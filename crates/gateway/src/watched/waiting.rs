@@ -168,7 +168,8 @@ impl WaitingPackets {
     }
 }
 
-/// Linux frees what a full queue dropped after it has sent others.
+/// Linux frees what a full queue dropped after it has sent others. Since 6.19 it also does so with what CAKE, CoDel and FQ-CoDel
+/// drop (`qdisc_dequeue_drop`).
 const LATEST_END: Duration = Duration::from_secs(1);
 /// Most names of sent segments that are kept.
 const MOST_SENT: usize = 4096;

@@ -124,7 +124,7 @@ fn cake(setup: &Setup<'_>, lane: &Lane<'_>) -> Chosen {
 fn simplest(setup: &Setup<'_>, lane: &Lane<'_>) -> Chosen {
     let Bytes { added, .. } = Bytes::of(lane.overhead);
     let mut chosen = vec![given("qdisc", options::name(lane.queue)), given("script", "simplest.qos")];
-    // HTB's size table adds to the length of the frame, and that has the header already.
+    // HTB's size table adds to the frame's length, which includes the Ethernet header.
     chosen.extend(framing(lane, computed("overhead", format!("$(({added} - HEADER))"))));
     for lane in &setup.lanes {
         let side = side(lane);

@@ -35,11 +35,11 @@ pub(super) struct Setup<'a> {
     pub(super) scenario: &'a Scenario,
     /// The directions that get a queue and a rate.
     pub(super) lanes: Vec<Lane<'a>>,
-    /// Sentences: why no target can express the setting. Empty if one may.
+    /// Why no target can express the setting, a sentence for each reason. Empty if a target may.
     pub(super) refused: Vec<String>,
-    /// Sentences: what only gamelane's own gateway does.
+    /// What only gamelane's own gateway does, a sentence each.
     pub(super) unsaid: Vec<String>,
-    /// Sentences: what no gateway does, because the queue is that of the modem or of the provider.
+    /// What stays as it is, a sentence each: the queue is in the modem or at the provider.
     pub(super) elsewhere: Vec<String>,
 }
 
@@ -107,12 +107,12 @@ impl<'a> Setup<'a> {
         found
     }
 
-    /// The lane of a direction; `None` if the lines leave it alone.
+    /// The lane of a direction; `None` if the lines set nothing there.
     pub(super) fn towards(&self, way: Direction) -> Option<&Lane<'a>> {
         self.lanes.iter().find(|lane| lane.way == way)
     }
 
-    /// The rates of the lanes, as the key `gateway.shape`.
+    /// The rates of the lanes, as a value of the key `gateway.shape`.
     pub(super) fn shape(&self) -> EachWay<Switch<Rate>> {
         let [up, down] = Direction::BOTH.map(|way| Some(Switch::On(self.towards(way)?.set_rate())));
         EachWay::Split(Split { up, down })

@@ -231,7 +231,7 @@ fn steps(setup: &Setup<'_>, gateway: Gateway, lacking: &mut Vec<String>) -> Opti
     }
 }
 
-/// The policy as TOML: the gateway, on a link that has the rates of the lanes.
+/// The policy as TOML: the gateway, and a link with the rates of the lanes.
 fn policy(setup: &Setup<'_>, gateway: Gateway) -> Table {
     let rate = |way| Some(setup.towards(way).map_or(Rate(FAST), Lane::set_rate));
     let [up, down] = Direction::BOTH.map(rate);
